@@ -1,0 +1,1 @@
+"""The private side: everything that may see an observation."""

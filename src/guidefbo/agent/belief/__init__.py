@@ -1,0 +1,1 @@
+"""The distribution over where the local optimum lies, and its summary."""

@@ -1,0 +1,51 @@
+"""The agent's private observations."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from guidefbo.core.arrays import Points, Values, frozen_array
+from guidefbo.core.errors import DataError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """Inputs in the unit cube and the values observed there. Never leaves the agent."""
+
+    X: Points
+    """(n, d)."""
+    y: Values
+    """(n,), higher is better."""
+
+    def __post_init__(self) -> None:
+        for name in ("X", "y"):
+            object.__setattr__(self, name, frozen_array(getattr(self, name)))
+        if self.X.ndim != 2 or self.y.shape != (len(self.X),):
+            raise DataError(
+                f"Expected n points and n values, got shapes {self.X.shape} and "
+                f"{self.y.shape}."
+            )
+        if not np.isfinite(self.y).all():
+            bad = self.y[~np.isfinite(self.y)][0]
+            raise DataError(
+                f"An observation must be a finite number, got {bad}. Leave failed "
+                "evaluations out."
+            )
+        if not ((self.X >= 0.0) & (self.X <= 1.0)).all():
+            raise DataError(
+                "Observed inputs must lie in the unit cube, got coordinates from "
+                f"{self.X.min():g} to {self.X.max():g}."
+            )
+
+    def append(self, x: Points, y: Values) -> Self:
+        """Return the data set with more observations."""
+        return type(self)(X=np.vstack([self.X, x]), y=np.concatenate([self.y, y]))
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def scale(self) -> tuple[float, float]:
+        """Return the mean and standard deviation of the values, 1 if they agree."""
+        spread = float(np.std(self.y, ddof=1)) if len(self) > 1 else 0.0
+        return float(np.mean(self.y)), spread if spread > 0.0 else 1.0

@@ -1,0 +1,1 @@
+"""How an agent picks its next query from a posterior."""

@@ -1,0 +1,46 @@
+"""Upper confidence bound: mean + √β std."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.core.arrays import Points, Values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpperConfidenceBound:
+    """The UCB rule with a fixed β."""
+
+    beta: float
+    """Weight of the variance; √β multiplies the standard deviation."""
+
+    def acquisition(
+        self, posterior: Posterior, stream: np.random.Generator
+    ) -> "UpperConfidence":
+        """Return mean + √β std of this posterior."""
+        del stream
+        return UpperConfidence(
+            posterior=posterior, multiplier=float(np.sqrt(self.beta))
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpperConfidence:
+    """The acquisition mean + multiplier * std."""
+
+    posterior: Posterior
+    """Whose moments are combined."""
+    multiplier: float
+    """√β."""
+
+    def value(self, X: Points) -> Values:
+        """Return the acquisition at the rows of X."""
+        mean, std = self.posterior.predict(X)
+        return mean + self.multiplier * std  # E20
+
+    def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
+        """Return the acquisition and its gradient at the rows of X."""
+        mean, std, mean_gradient, std_gradient = self.posterior.moments(X)
+        value = mean + self.multiplier * std  # E20
+        return value, mean_gradient + self.multiplier * std_gradient

@@ -1,0 +1,1 @@
+"""How received components widen the agent's own uncertainty."""

@@ -1,0 +1,52 @@
+"""The guidance field G: where the received components point, between 0 and 1."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guidefbo.core.arrays import Points, Values
+from guidefbo.core.component import Components
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuidanceField:
+    """A sum of unnormalised Gaussian bumps whose weights sum to at most one."""
+
+    weights: Values
+    """(P,), clamped by the agent itself."""
+    centers: Points
+    """(P, d)."""
+    precisions: NDArray[np.float64]
+    """(P, d) inverse variances, or (P, d, d) inverse covariances."""
+
+    @classmethod
+    def of(cls, components: Components) -> Self:
+        """Build the field, clamping whatever the other side sent.
+
+        Theorem 1 needs G <= 1, which holds when the weights lie in [0, 1] and sum to
+        at most one. An honest packet passes unchanged.
+        """
+        w = np.clip(components.weights, 0.0, 1.0)
+        w = w / max(1.0, float(w.sum()))
+        v = components.variances
+        precisions = np.linalg.inv(v) if components.is_full else 1.0 / v
+        return cls(weights=w, centers=components.centers, precisions=precisions)
+
+    def __call__(self, X: Points) -> Values:
+        """Return G at the rows of X."""
+        return self.with_gradient(X)[0]
+
+    def with_gradient(self, X: Points) -> tuple[Values, Points]:
+        """Return G and its gradient at the rows of X."""
+        difference = X[:, None, :] - self.centers
+        if self.precisions.ndim == 3:
+            pull = np.einsum("bpi,pij->bpj", difference, self.precisions)
+        else:
+            pull = difference * self.precisions
+        distance = np.einsum("bpd,bpd->bp", difference, pull)
+        bumps = self.weights * np.exp(-0.5 * distance)
+        # The weights may sum to one plus rounding; G may not.
+        G = np.minimum(bumps.sum(axis=1), 1.0)  # E15
+        return G, -np.einsum("bp,bpd->bd", bumps, pull)

@@ -1,0 +1,87 @@
+"""The uncertainty scaling S = 1 + λ G, local in space or uniform."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from guidefbo.agent.guidance.field import GuidanceField
+from guidefbo.agent.surrogate.kernel import squared_distances
+from guidefbo.core.arrays import Points, Values
+from guidefbo.core.designs import sobol_grid
+
+KNOWN_RADIUS = 1e-5
+"""Within this distance of an observed input nothing is widened."""
+NUM_PROBES = 512
+"""Sobol points over which the uniform scaling averages the field."""
+
+
+class UncertaintyScaling(Protocol):
+    """A factor S >= 1 on the posterior standard deviation."""
+
+    def __call__(self, X: Points) -> Values:
+        """Return S at the rows of X."""
+        ...
+
+    def with_gradient(self, X: Points) -> tuple[Values, Points]:
+        """Return S and its gradient at the rows of X."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalScaling:
+    """S(x) = 1 + λ G(x), and exactly 1 at observed inputs."""
+
+    field: GuidanceField
+    """The guidance field G."""
+    strength: float
+    """λ, at least 0."""
+    observed: Points
+    """Inputs the agent has already evaluated."""
+
+    @classmethod
+    def widening(
+        cls, field: GuidanceField, strength: float, observed: Points
+    ) -> "LocalScaling":
+        """Widen where the field is high."""
+        return cls(field=field, strength=strength, observed=observed)
+
+    def __call__(self, X: Points) -> Values:
+        """Return S at the rows of X."""
+        return self.with_gradient(X)[0]
+
+    def with_gradient(self, X: Points) -> tuple[Values, Points]:
+        """Return S and its gradient at the rows of X."""
+        G, dG = self.field.with_gradient(X)
+        known = self._is_known(X)
+        lam = np.where(known, 0.0, self.strength)
+        return 1.0 + lam * G, lam[:, None] * dG  # E16
+
+    def _is_known(self, X: Points) -> Values:
+        unit = np.ones(X.shape[1])
+        q = squared_distances(X, self.observed, unit)
+        return q.min(axis=1) < KNOWN_RADIUS**2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UniformScaling:
+    """S = 1 + λ Ḡ everywhere, with Ḡ the average of the field over the cube."""
+
+    factor: float
+    """S."""
+
+    @classmethod
+    def averaging(
+        cls, field: GuidanceField, strength: float, observed: Points
+    ) -> "UniformScaling":
+        """Average the field over a fixed Sobol set."""
+        probes = sobol_grid(NUM_PROBES, observed.shape[1])
+        return cls(factor=1.0 + strength * float(field(probes).mean()))  # E21
+
+    def __call__(self, X: Points) -> Values:
+        """Return S at the rows of X."""
+        return np.full(len(X), self.factor)
+
+    def with_gradient(self, X: Points) -> tuple[Values, Points]:
+        """Return S and its (zero) gradient at the rows of X."""
+        return self(X), np.zeros_like(X)

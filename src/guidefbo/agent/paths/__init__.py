@@ -1,0 +1,1 @@
+"""Functions drawn from the posterior, and where they peak."""

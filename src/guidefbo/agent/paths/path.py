@@ -1,0 +1,47 @@
+"""One continuous posterior path: exact GP mean plus a centred feature residual."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from guidefbo.agent.paths.features import FeatureMap
+from guidefbo.agent.paths.weights import draw_centred_weights
+from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.core.arrays import Points, Values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeaturePath:
+    """A function f̂(x) = mean(x) + φ(x)'(weight_draw - weight_mean)."""
+
+    gp: GaussianProcess
+    """The posterior the path was drawn from."""
+    features: FeatureMap
+    """Its feature map."""
+    weights: Values
+    """Centred weights, (D,)."""
+
+    @classmethod
+    def draw(
+        cls, gp: GaussianProcess, num_features: int, stream: np.random.Generator
+    ) -> Self:
+        """Draw one path with a feature map of its own."""
+        hyper = gp.hyper
+        features = FeatureMap.draw(
+            num_features, hyper.lengthscales, hyper.outputscale, stream
+        )
+        w = draw_centred_weights(features(gp.X), hyper.noise_variance, 1, stream)
+        return cls(gp=gp, features=features, weights=w[:, 0].astype(np.float64))
+
+    def residual(self, X: Points) -> tuple[Values, Points]:
+        """Return the centred residual and its gradient at the rows of X."""
+        angles = X @ self.features.frequencies.T + self.features.phases
+        w = self.features.amplitude * self.weights
+        return np.cos(angles) @ w, -(np.sin(angles) * w) @ self.features.frequencies
+
+    def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
+        """Return the path's values and gradients at the rows of X."""
+        moments = self.gp.moments(X)
+        residual, gradient = self.residual(X)
+        return moments.mean + residual, moments.mean_gradient + gradient  # E09

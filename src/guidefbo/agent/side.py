@@ -1,0 +1,37 @@
+"""The contract of a strategy's private half."""
+
+from typing import Any, Protocol
+
+from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.core.streams import Address
+from guidefbo.wire.envelope import Message
+
+
+class AgentSide(Protocol):
+    """What a strategy tells the server, and what it makes of the answer."""
+
+    def upload(
+        self, posterior: GaussianProcess, data: Dataset, address: Address
+    ) -> Message | None:
+        """Return the message of this round, or None to stay silent.
+
+        Args:
+            posterior: The local posterior before this round's query.
+            data: The observations behind it, in model units.
+            address: Names the randomness of this agent and round.
+        """
+        ...
+
+    def decision_posterior(
+        self, posterior: GaussianProcess, packet: Any, t: int
+    ) -> Posterior:
+        """Return the posterior the rule decides on.
+
+        Args:
+            posterior: The local posterior.
+            packet: What the server sent in this round, or None.
+            t: Round, from 1.
+        """
+        ...

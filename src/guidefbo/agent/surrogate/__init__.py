@@ -1,0 +1,1 @@
+"""The local Gaussian process: kernel, posterior and fit."""

@@ -1,0 +1,81 @@
+"""The local GP conditioned on m draws of its own noise-free values (for noisy EI).
+
+Conditioning the posterior on f(X) = F is conditioning the prior on noise-free data F,
+so one factor of k(X, X) serves all m draws and the std does not depend on the draw.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.special import ndtri
+
+from guidefbo.agent.surrogate.gp import STD_FLOOR, GaussianProcess
+from guidefbo.agent.surrogate.kernel import (
+    matern52,
+    matern52_with_slope,
+    squared_distances,
+)
+from guidefbo.agent.surrogate.linalg import factorise, invert_factor
+from guidefbo.agent.surrogate.posterior import FantasyMoments
+from guidefbo.core.arrays import Matrix, Points
+from guidefbo.core.designs import sobol
+
+NUGGET = 1e-7
+"""Noise variance of a fantasised value, relative to the output scale."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalFantasies:
+    """Quasi-random draws at the observed inputs and the GP conditioned on them."""
+
+    gp: GaussianProcess
+    """The posterior the draws come from."""
+    draws: Matrix
+    """(n, m) noise-free values at the observed inputs."""
+    inverse_factor: Matrix
+    """Inverse Cholesky factor of k(X, X) + nugget."""
+    weights: Matrix
+    """(n, m), k(X, X)^-1 (F - m)."""
+
+    @classmethod
+    def draw(
+        cls, gp: GaussianProcess, num_fantasies: int, stream: np.random.Generator
+    ) -> Self:
+        """Draw F by quasi-Monte Carlo from the joint posterior at the inputs."""
+        hyper = gp.hyper
+        mean, cov = gp.joint(gp.X)
+        uniforms = sobol(num_fantasies, len(gp.X), stream)
+        z = ndtri(np.clip(uniforms, 1e-9, 1.0 - 1e-9))
+        F = mean[:, None] + factorise(cov) @ z.T
+        K = matern52(
+            squared_distances(gp.X, gp.X, hyper.lengthscales), hyper.outputscale
+        )
+        K.flat[:: len(K) + 1] += NUGGET * hyper.outputscale
+        L_inv = invert_factor(factorise(K))
+        weights = L_inv.T @ (L_inv @ (F - hyper.mean))
+        return cls(gp=gp, draws=F, inverse_factor=L_inv, weights=weights)
+
+    @property
+    def observed(self) -> Points:
+        """Inputs the draws belong to."""
+        return self.gp.X
+
+    def moments(self, X: Points) -> FantasyMoments:
+        """Return the conditioned moments at the rows of X."""
+        hyper = self.gp.hyper
+        k, slope = matern52_with_slope(self.gp.distances(X), hyper.outputscale)
+        w = k @ self.inverse_factor.T
+        variance = hyper.outputscale - np.einsum("ij,ij->i", w, w)
+        std = np.sqrt(np.maximum(variance, STD_FLOOR**2 * hyper.outputscale))
+        v = (w @ self.inverse_factor) * slope
+
+        def pull_back(sensitivity: Matrix) -> Points:
+            return self.gp.contract((sensitivity @ self.weights.T) * slope, X)
+
+        return FantasyMoments(
+            means=hyper.mean + k @ self.weights,
+            std=std,
+            std_gradient=self.gp.contract(v, X) / -std[:, None],
+            pull_back=pull_back,
+        )

@@ -1,0 +1,240 @@
+"""Fit the hyperparameters by maximum a posteriori, or by plain marginal likelihood.
+
+The constant mean has a flat prior and is profiled out in closed form,
+m = 1'K^-1 y / 1'K^-1 1; the rest is L-BFGS-B on logarithms with the analytic gradient.
+Pairs of observations are kept once (i > j): with A = αα' - K^-1 and D the squared
+coordinate differences of the pairs,
+
+    log p(y) = -½ (y-m)'α - Σ log L_ii - (n/2) log 2π
+    d/d log ℓ_j = -2/ℓ_j² Σ_pairs D_pj A_p dk/dq_p
+    d/d log s = Σ_pairs A_p k_p + ½ s Σ_i A_ii
+    d/d log noise = ½ noise Σ_i A_ii
+
+References:
+    Rasmussen and Williams, Gaussian Processes for Machine Learning, section 5.4.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas, lapack
+from scipy.optimize import minimize
+
+from guidefbo.agent.surrogate.gp import Hyperparameters
+from guidefbo.agent.surrogate.linalg import JITTERS
+from guidefbo.core.arrays import Matrix, Point, Points, Values
+from guidefbo.core.errors import NumericalError
+
+Indices = NDArray[np.intp]
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priors:
+    """Priors on the hyperparameters, densities in the natural parameters."""
+
+    lengthscale_shape: float = 3.0
+    """Gamma shape of each lengthscale."""
+    lengthscale_rate: float = 6.0
+    """Gamma rate of each lengthscale."""
+    outputscale_shape: float = 2.0
+    """Gamma shape of the output scale."""
+    outputscale_rate: float = 0.15
+    """Gamma rate of the output scale."""
+    noise_log_mean: float = -4.0
+    """Mean of the logarithm of the noise variance, when the noise is fitted."""
+    noise_log_std: float = 1.0
+    """Standard deviation of that logarithm."""
+
+    def log_density(self, theta: Point, natural: Point, d: int) -> tuple[float, Point]:
+        """Return the log density, up to a constant, and its gradient in theta.
+
+        Args:
+            theta: Logarithms: d lengthscales, output scale, noise if it is fitted.
+            natural: Their exponentials.
+            d: Number of lengthscales.
+        """
+        shape, rate = np.zeros(len(theta)), np.zeros(len(theta))
+        shape[:d], rate[:d] = self.lengthscale_shape - 1.0, self.lengthscale_rate
+        shape[d], rate[d] = self.outputscale_shape - 1.0, self.outputscale_rate
+        value = float(shape @ theta - rate @ natural)  # E05
+        slopes = shape - rate * natural
+        if len(theta) > d + 1:
+            z = (theta[d + 1] - self.noise_log_mean) / self.noise_log_std
+            value -= 0.5 * z * z + theta[d + 1]
+            slopes[d + 1] -= z / self.noise_log_std + 1.0
+        return value, slopes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Box of the search, so that no data can push a hyperparameter to infinity."""
+
+    lengthscale: tuple[float, float] = (5e-3, 1e2)
+    """In units of the unit cube."""
+    outputscale: tuple[float, float] = (1e-6, 1e6)
+    """In squared units of y."""
+    noise_variance: tuple[float, float] = (1e-6, 1.0)
+    """In squared units of y; used when the noise is fitted."""
+
+
+START = float(np.log(2.0))
+"""Lengthscale and output scale every fit starts from."""
+START_NOISE = 1e-2
+"""Noise variance a fit starts from when the noise is fitted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPosterior:
+    """Log posterior of the hyperparameters, up to the priors' constants."""
+
+    y: Values
+    """Observed values."""
+    differences: Matrix
+    """(d, p) squared coordinate differences of the p pairs i > j."""
+    rows: Indices
+    """i of each pair."""
+    cols: Indices
+    """j of each pair."""
+    places: Indices
+    """Position of each pair in a column-major lower triangle."""
+    noise_variance: float | None
+    """Known noise variance, or None to fit it."""
+    priors: Priors | None
+    """None: plain marginal likelihood."""
+
+    @classmethod
+    def of(
+        cls, X: Points, y: Values, noise_variance: float | None, priors: Priors | None
+    ) -> Self:
+        """Precompute what does not change during one fit."""
+        cols, rows = np.triu_indices(len(X), 1)
+        return cls(
+            y=y,
+            differences=np.ascontiguousarray(((X[rows] - X[cols]) ** 2).T),
+            rows=rows,
+            cols=cols,
+            places=cols * len(X) + rows,
+            noise_variance=noise_variance,
+            priors=priors,
+        )
+
+    def __call__(self, theta: Point) -> tuple[float, Point]:
+        """Return the log posterior and its gradient.
+
+        Args:
+            theta: log lengthscales, log output scale, and log noise if it is fitted.
+        """
+        value, gradient, _ = self.evaluate(theta)
+        return value, gradient
+
+    def evaluate(self, theta: Point) -> tuple[float, Point, float]:
+        """Return the log posterior, its gradient and the profiled mean."""
+        n, d = len(self.y), len(self.differences)
+        natural = np.exp(theta)
+        s = float(natural[d])
+        noise = self.noise_variance
+        if noise is None:
+            noise = float(natural[d + 1])
+        inverse_squares = natural[:d] ** -2.0
+        k, slope = self._pairs(inverse_squares, s)
+
+        K_inv, half_logdet = self._invert(k, s + noise)
+        row_sums = blas.dsymv(1.0, K_inv, np.ones(n), lower=1)
+        v = blas.dsymv(1.0, K_inv, self.y, lower=1)
+        mean = float(v.sum() / row_sums.sum())
+        alpha = v - mean * row_sums
+        fit_term = float((self.y - mean) @ alpha)
+        value = -0.5 * (fit_term + n * LOG_2PI) - half_logdet  # E04
+
+        A = alpha[self.rows]
+        A *= alpha[self.cols]
+        A -= K_inv.ravel(order="F")[self.places]
+        trace = float(alpha @ alpha - K_inv.diagonal().sum())
+        gradient = np.empty_like(theta)
+        gradient[d] = A @ k + 0.5 * s * trace
+        slope *= A
+        gradient[:d] = -2.0 * inverse_squares * (self.differences @ slope)
+        if self.noise_variance is None:
+            gradient[d + 1] = 0.5 * noise * trace
+        if self.priors is not None:
+            log_prior, slopes = self.priors.log_density(theta, natural, d)
+            value += log_prior
+            gradient += slopes
+        return value, gradient, mean
+
+    def _pairs(self, inverse_squares: Point, s: float) -> tuple[Values, Values]:
+        """Return the kernel and its slope dk/dq for every pair."""
+        q = inverse_squares @ self.differences
+        a = np.sqrt(5.0 * q)
+        decay = np.exp(-a)
+        decay *= s
+        a += 1.0
+        slope = a * decay
+        slope *= -5.0 / 6.0
+        q *= 5.0 / 3.0
+        a += q
+        a *= decay
+        return a, slope
+
+    def _invert(self, k: Values, diagonal: float) -> tuple[Matrix, float]:
+        """Return the lower triangle of K^-1 and half the log determinant of K."""
+        n = len(self.y)
+        for jitter in JITTERS:
+            flat = np.zeros(n * n)
+            flat[self.places] = k
+            flat[:: n + 1] = diagonal * (1.0 + jitter)
+            K = flat.reshape(n, n).T
+            L, info = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
+            if info == 0:
+                half_logdet = float(np.log(L.diagonal()).sum())
+                K_inv, _ = lapack.dpotri(L, lower=1, overwrite_c=1)
+                return K_inv, half_logdet
+        raise NumericalError(
+            f"The covariance of {n} observations is not positive definite even with a "
+            f"jitter of {JITTERS[-1]:g}. Check the observations for absurd values."
+        )
+
+
+def fit(
+    X: Points,
+    y: Values,
+    *,
+    noise_variance: float | None,
+    priors: Priors | None,
+    bounds: Bounds,
+) -> Hyperparameters:
+    """Return the hyperparameters of highest posterior density (or likelihood).
+
+    Args:
+        X: Observed inputs in the unit cube.
+        y: Observed values.
+        noise_variance: Known noise variance, or None to fit it.
+        priors: Priors on the natural parameters, or None for the plain likelihood.
+        bounds: Box of the search.
+    """
+    d = X.shape[1]
+    objective = LogPosterior.of(X, y, noise_variance, priors)
+    start = np.full(d + 1, np.log(START))
+    box = [np.log(bounds.lengthscale)] * d + [np.log(bounds.outputscale)]
+    if noise_variance is None:
+        start = np.append(start, np.log(START_NOISE))
+        box.append(np.log(bounds.noise_variance))
+
+    def negated(theta: Point) -> tuple[float, Point]:
+        value, gradient = objective(theta)
+        return -value, -gradient
+
+    found = minimize(negated, start, jac=True, method="L-BFGS-B", bounds=box)
+    _, _, mean = objective.evaluate(found.x)
+    natural = np.exp(found.x)
+    return Hyperparameters(
+        lengthscales=natural[:d],
+        outputscale=float(natural[d]),
+        mean=mean,
+        noise_variance=float(
+            natural[d + 1] if noise_variance is None else noise_variance
+        ),
+    )

@@ -1,0 +1,154 @@
+"""The local Gaussian process posterior: mean, std, joint covariance, gradients.
+
+Symbols, shapes:
+    X (n, d) observed inputs        ell (d,) lengthscales      s output scale
+    y (n,) observed values          m constant mean            K = k(X, X) + noise I
+    L lower Cholesky factor of K    alpha = K^-1 (y - m)       q scaled squared distance
+
+    mean(x) = m + k(x, X) alpha,    cov(x, x') = k(x, x') - k(x, X) K^-1 k(X, x')
+
+References:
+    Rasmussen and Williams, Gaussian Processes for Machine Learning, algorithm 2.1.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guidefbo.agent.surrogate.kernel import (
+    matern52,
+    matern52_with_slope,
+    scaled_distances,
+    squared_distances,
+)
+from guidefbo.agent.surrogate.linalg import factorise, invert_factor
+from guidefbo.agent.surrogate.posterior import Fantasies, Moments, SamplePath
+from guidefbo.core.arrays import Matrix, Point, Points, Values
+
+STD_FLOOR = 1e-6
+"""Smallest posterior std, relative to the prior's: below it is rounding error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hyperparameters:
+    """What the marginal likelihood fixes before anything is predicted."""
+
+    lengthscales: Point
+    """One per coordinate of the unit cube."""
+    outputscale: float
+    """Prior variance."""
+    mean: float
+    """Constant prior mean."""
+    noise_variance: float
+    """Variance of one observation's noise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianProcess:
+    """A Matern-5/2 Gaussian process conditioned on private observations."""
+
+    X: Points
+    """Observed inputs."""
+    hyper: Hyperparameters
+    """Fitted hyperparameters."""
+    inverse_factor: Matrix
+    """L^-1."""
+    alpha: Values
+    """K^-1 (y - m)."""
+    scaled: Points
+    """X divided by the lengthscales."""
+    norms: Values
+    """Squared norms of the scaled inputs."""
+
+    @classmethod
+    def condition(cls, X: Points, y: Values, hyper: Hyperparameters) -> Self:
+        """Return the posterior given observations `y` at `X`."""
+        K = matern52(squared_distances(X, X, hyper.lengthscales), hyper.outputscale)
+        K.flat[:: len(X) + 1] += hyper.noise_variance
+        L_inv = invert_factor(factorise(K))
+        alpha = L_inv.T @ (L_inv @ (y - hyper.mean))
+        Z = X / hyper.lengthscales
+        return cls(
+            X=X,
+            hyper=hyper,
+            inverse_factor=L_inv,
+            alpha=alpha,
+            scaled=Z,
+            norms=np.einsum("ij,ij->i", Z, Z),
+        )
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return self.X.shape[1]
+
+    def predict(self, X: Points) -> tuple[Values, Values]:
+        """Return the mean and standard deviation at the rows of X."""
+        k = self._cross(X)
+        return self.hyper.mean + k @ self.alpha, self._std(k @ self.inverse_factor.T)
+
+    def predict_mean(self, X: Points) -> Values:
+        """Return the mean at the rows of X."""
+        return self.hyper.mean + self._cross(X) @ self.alpha  # E02
+
+    def moments(self, X: Points) -> Moments:
+        """Return mean, standard deviation and their gradients at the rows of X."""
+        k, slope = matern52_with_slope(self.distances(X), self.hyper.outputscale)
+        w = k @ self.inverse_factor.T
+        std = self._std(w)
+        v = w @ self.inverse_factor
+        v *= slope
+        slope *= self.alpha
+        both = self.contract(np.stack([slope, v]), X)
+        return Moments(
+            mean=self.hyper.mean + k @ self.alpha,
+            std=std,
+            mean_gradient=both[0],
+            std_gradient=both[1] / -std[:, None],
+        )
+
+    def joint(self, X: Points) -> tuple[Values, Matrix]:
+        """Return the mean vector and covariance matrix at the rows of X."""
+        k = self._cross(X)
+        w = k @ self.inverse_factor.T
+        prior = matern52(
+            squared_distances(X, X, self.hyper.lengthscales), self.hyper.outputscale
+        )
+        return self.hyper.mean + k @ self.alpha, prior - w @ w.T  # E03
+
+    def fantasise(self, num_fantasies: int, stream: np.random.Generator) -> Fantasies:
+        """Condition on quasi-random draws of the values at the observed inputs."""
+        # Fantasies and paths are built from a posterior, hence imported late.
+        from guidefbo.agent.surrogate.fantasies import LocalFantasies
+
+        return LocalFantasies.draw(self, num_fantasies, stream)
+
+    def sample_path(self, num_features: int, stream: np.random.Generator) -> SamplePath:
+        """Draw one continuous path with its mean at the exact posterior mean."""
+        from guidefbo.agent.paths.path import FeaturePath
+
+        return FeaturePath.draw(self, num_features, stream)
+
+    def distances(self, X: Points) -> Matrix:
+        """Return q between the rows of X and the observed inputs, (b, n)."""
+        return scaled_distances(X, self.hyper.lengthscales, self.scaled, self.norms)
+
+    def contract(
+        self, sensitivity: NDArray[np.float64], X: Points
+    ) -> NDArray[np.float64]:
+        """Return Σ_i C_bi dq(x_b, X_i)/dx_b for sensitivities C, (..., b, d)."""
+        C = sensitivity
+        inner = X * C.sum(axis=-1)[..., None]
+        inner -= C @ self.X
+        inner *= 2.0 / self.hyper.lengthscales**2
+        return inner
+
+    def _cross(self, X: Points) -> Matrix:
+        return matern52(self.distances(X), self.hyper.outputscale)
+
+    def _std(self, w: Matrix) -> Values:
+        s = self.hyper.outputscale
+        variance = s - np.einsum("ij,ij->i", w, w)
+        return np.sqrt(np.maximum(variance, STD_FLOOR**2 * s))  # E03

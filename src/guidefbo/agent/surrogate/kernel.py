@@ -1,0 +1,58 @@
+"""The ARD Matern-5/2 kernel and its derivatives.
+
+With q(x, x') = Σ_j (x_j - x'_j)² / ℓ_j² and a = √(5 q),
+
+    k = s (1 + a + a²/3) exp(-a),        dk/dq = -(5/6) s (1 + a) exp(-a).
+
+The derivative in q has no singularity at q = 0, so every gradient is taken through it.
+
+References:
+    Rasmussen and Williams, Gaussian Processes for Machine Learning, section 4.2.
+"""
+
+import numpy as np
+
+from guidefbo.core.arrays import Matrix, Point, Points, Values
+
+
+def squared_distances(A: Points, B: Points, lengthscales: Point) -> Matrix:
+    """Return q, the squared distances between the rows of A and B, (a, b)."""
+    B = B / lengthscales
+    return scaled_distances(A, lengthscales, B, np.einsum("ij,ij->i", B, B))
+
+
+def scaled_distances(
+    A: Points, lengthscales: Point, scaled: Points, norms: Values
+) -> Matrix:
+    """Return q between the rows of A and rows that are scaled already, (a, b).
+
+    Args:
+        A: Points in natural units.
+        lengthscales: Units of the other points.
+        scaled: The other points, divided by the lengthscales.
+        norms: Their squared norms.
+    """
+    A = A / lengthscales
+    q = A @ scaled.T
+    q *= -2.0
+    q += np.einsum("ij,ij->i", A, A)[:, None]
+    q += norms
+    return np.maximum(q, 0.0, out=q)
+
+
+def matern52(q: Matrix, outputscale: float) -> Matrix:
+    """Return the kernel at squared distances q."""
+    a = np.sqrt(5.0 * q)
+    return outputscale * (1.0 + a + (5.0 / 3.0) * q) * np.exp(-a)  # E01
+
+
+def matern52_with_slope(q: Matrix, outputscale: float) -> tuple[Matrix, Matrix]:
+    """Return the kernel and dk/dq at squared distances q."""
+    a = np.sqrt(5.0 * q)
+    decay = outputscale * np.exp(-a)
+    a += 1.0
+    slope = a * decay
+    a += (5.0 / 3.0) * q
+    a *= decay
+    slope *= -5.0 / 6.0
+    return a, slope  # E01

@@ -1,0 +1,90 @@
+"""What a decision rule may ask of a posterior.
+
+The local Gaussian process and the interventional one (FI-GP) answer the same questions,
+so a rule never learns whether guidance was received.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from guidefbo.core.arrays import Matrix, Points, Values
+
+
+class Moments(NamedTuple):
+    """Pointwise posterior moments at b points, with their gradients in the input."""
+
+    mean: Values
+    std: Values
+    mean_gradient: Points
+    std_gradient: Points
+
+
+class FantasyMoments(NamedTuple):
+    """Moments at b points after conditioning on m fantasies of the observed values.
+
+    Only the targets differ between fantasies, so one standard deviation serves all.
+    """
+
+    means: Matrix
+    """(b, m)."""
+    std: Values
+    std_gradient: Points
+    pull_back: Callable[[Matrix], Points]
+    """Turn (b, m) sensitivities of the means into (b, d) input gradients."""
+
+
+class Fantasies(Protocol):
+    """A posterior conditioned on m noise-free draws at the observed inputs."""
+
+    @property
+    def observed(self) -> Points:
+        """Inputs the draws belong to, (n, d)."""
+        ...
+
+    @property
+    def draws(self) -> Matrix:
+        """The drawn values, (n, m): one column a fantasy."""
+        ...
+
+    def moments(self, X: Points) -> FantasyMoments:
+        """Return the conditioned moments at the rows of X."""
+        ...
+
+
+class SamplePath(Protocol):
+    """One function drawn from a posterior, defined on the whole cube."""
+
+    def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
+        """Return the path's values and gradients at the rows of X."""
+        ...
+
+
+class Posterior(Protocol):
+    """A belief about the objective that a rule can decide on."""
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        ...
+
+    def predict(self, X: Points) -> tuple[Values, Values]:
+        """Return the mean and standard deviation at the rows of X."""
+        ...
+
+    def moments(self, X: Points) -> Moments:
+        """Return mean, standard deviation and their gradients at the rows of X."""
+        ...
+
+    def joint(self, X: Points) -> tuple[Values, Matrix]:
+        """Return the mean vector and covariance matrix at the rows of X."""
+        ...
+
+    def fantasise(self, num_fantasies: int, stream: np.random.Generator) -> Fantasies:
+        """Condition on quasi-random draws of the values at the observed inputs."""
+        ...
+
+    def sample_path(self, num_features: int, stream: np.random.Generator) -> SamplePath:
+        """Draw one continuous path."""
+        ...

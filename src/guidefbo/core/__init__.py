@@ -1,0 +1,1 @@
+"""The vocabulary both sides of the wire share."""

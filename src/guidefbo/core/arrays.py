@@ -1,0 +1,31 @@
+"""Names for array shapes, checked at run time by the test suite.
+
+The aliases are jaxtyping annotations where jaxtyping is installed (it is in the
+`dev` extra) and plain arrays elsewhere, so that an agent needs NumPy and SciPy only.
+The letters: n points, d coordinates, b batch, m draws, l components.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    Point = Points = Values = Matrix = NDArray[np.float64]
+else:
+    try:
+        from jaxtyping import Float64
+    except ImportError:
+        Point = Points = Values = Matrix = np.ndarray
+    else:
+        Point = Float64[np.ndarray, "d"]
+        Points = Float64[np.ndarray, "n d"]
+        Values = Float64[np.ndarray, "n"]
+        Matrix = Float64[np.ndarray, "_ _"]
+
+
+def frozen_array(values: Any) -> NDArray[np.float64]:
+    """Return a read-only float64 copy of `values`."""
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,45 @@
+"""The one family of errors a user of guidefbo can meet.
+
+Every message says what was expected, what arrived and what to do about it.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import NoReturn
+
+
+class FedBOError(Exception):
+    """Base of every error guidefbo raises on purpose."""
+
+
+class SettingsError(FedBOError, ValueError):
+    """A setting or argument is out of its range."""
+
+
+class UnknownNameError(SettingsError):
+    """A problem, method or part of that name is not in the catalogue."""
+
+
+class SpaceError(FedBOError, ValueError):
+    """A search space or a point of it is not valid."""
+
+
+class DataError(FedBOError, ValueError):
+    """An observation cannot be used."""
+
+
+class WireError(FedBOError, ValueError):
+    """A message breaks the protocol; nothing was computed from it."""
+
+
+class NumericalError(FedBOError, ArithmeticError):
+    """A computation could not be completed in floating point."""
+
+
+def refuse_unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
+    """Raise `UnknownNameError` naming the nearest of the `known` names."""
+    names = sorted(known)
+    near = get_close_matches(name.lower(), names, n=3, cutoff=0.5)
+    hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    listing = f"Known {kind}s: {', '.join(names)}."
+    raise UnknownNameError(f"There is no {kind} {name!r}. {hint or listing}")

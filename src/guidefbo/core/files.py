@@ -1,0 +1,52 @@
+"""Files that are whole or absent, never half-written."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from guidefbo.core.errors import FedBOError
+
+
+class OutputError(FedBOError, OSError):
+    """A result cannot be written where it was asked for."""
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a path that could not be written, before any work is done for it."""
+    folder = path.parent
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder. Name a file inside it.")
+    if not folder.is_dir():
+        raise OutputError(f"The folder {folder} does not exist. Create it first.")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OutputError(
+            f"Cannot write to {folder}: {error.strerror}. Choose another place."
+        ) from error
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write the text to a temporary neighbour and move it into place."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            # mkstemp is private to the owner; a result is an ordinary file.
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise OutputError(f"Cannot write {path}: {error.strerror}.") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""Methods: a strategy of federation paired with a rule of decision."""

@@ -1,0 +1,87 @@
+"""Build a method's parts from its settings."""
+
+from collections.abc import Callable
+from types import MappingProxyType
+
+from guidefbo.agent.catalog import BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
+from guidefbo.agent.decision.nei import NoisyExpectedImprovement
+from guidefbo.agent.decision.rule import Rule
+from guidefbo.agent.decision.search import SearchSettings
+from guidefbo.agent.decision.ts import ThompsonSampling
+from guidefbo.agent.decision.ucb import UpperConfidenceBound
+from guidefbo.agent.side import AgentSide
+from guidefbo.agent.strategies.guide import GuideAgent
+from guidefbo.agent.strategies.independent import IndependentAgent
+from guidefbo.methods.catalog import Method
+from guidefbo.methods.settings import Settings
+from guidefbo.server.catalog import DISPATCHES, MERGINGS, REWEIGHTINGS
+from guidefbo.server.side import ServerSide
+from guidefbo.server.strategies.guide import GuideServer
+
+
+def _guide_agent(settings: Settings, dim: int) -> GuideAgent:
+    truncation = settings.max_components or min(dim, settings.num_paths)
+    return GuideAgent(
+        sampler=SAMPLERS[settings.sampler](settings.num_paths, settings.num_features),
+        belief=BELIEFS[settings.belief](truncation, settings.covariance == "full"),
+        intervention=INTERVENTIONS[settings.intervention],
+        schedule=SCHEDULES[settings.schedule],
+        num_candidates=settings.num_candidates,
+        max_strength=settings.max_strength,
+        lcb_coefficient=settings.lcb_coefficient,
+    )
+
+
+def _guide_server(settings: Settings) -> GuideServer:
+    return GuideServer(
+        merging=MERGINGS[settings.merging],
+        reweighting=REWEIGHTINGS[settings.reweighting],
+        dispatch=DISPATCHES[settings.dispatch],
+        merge_threshold=settings.merge_threshold,
+        packet_size=settings.packet_size,
+    )
+
+
+_AGENT_SIDES: MappingProxyType[str, Callable[[Settings, int], AgentSide]] = (
+    MappingProxyType(
+        {
+            "independent": lambda settings, dim: IndependentAgent(),
+            "guide": _guide_agent,
+        }
+    )
+)
+_SERVER_SIDES: MappingProxyType[str, Callable[[Settings], ServerSide]] = (
+    MappingProxyType({"guide": _guide_server})
+)
+_RULES: MappingProxyType[str, Callable[[Settings], Rule]] = MappingProxyType(
+    {
+        "ucb": lambda s: UpperConfidenceBound(beta=s.beta),
+        "nei": lambda s: NoisyExpectedImprovement(num_fantasies=s.num_fantasies),
+        "ts": lambda s: ThompsonSampling(num_features=s.num_features),
+    }
+)
+
+
+def build_agent_side(method: Method, settings: Settings, dim: int) -> AgentSide:
+    """Return the method's private half."""
+    return _AGENT_SIDES[method.strategy](settings, dim)
+
+
+def build_server_side(method: Method, settings: Settings) -> ServerSide | None:
+    """Return the method's shared half, None where nothing is exchanged."""
+    build = _SERVER_SIDES.get(method.strategy)
+    return None if build is None else build(settings)
+
+
+def build_rule(method: Method, settings: Settings) -> Rule:
+    """Return the method's decision rule."""
+    return _RULES[method.rule](settings)
+
+
+def build_search(settings: Settings) -> SearchSettings:
+    """Return the effort of the search."""
+    return SearchSettings(
+        num_raw=settings.num_raw,
+        num_starts=settings.num_starts,
+        max_iterations=settings.num_iterations,
+    )

@@ -1,0 +1,125 @@
+"""Every number and part a user may change, with the values of the paper."""
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+from guidefbo.agent.catalog import BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
+from guidefbo.core.errors import SettingsError, refuse_unknown
+from guidefbo.server.catalog import DISPATCHES, MERGINGS, REWEIGHTINGS
+
+
+def _count(default: int, text: str, low: int = 1) -> Any:
+    return field(default=default, metadata={"text": text, "low": low})
+
+
+def _real(default: float, text: str) -> Any:
+    return field(default=default, metadata={"text": text, "low": 0.0})
+
+
+def _part(default: str, text: str, names: Collection[str]) -> Any:
+    return field(default=default, metadata={"text": text, "names": tuple(names)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of all methods; a method ignores what it has no use for."""
+
+    beta: float = _real(4.0, "UCB: mean + sqrt(beta) std")
+    num_fantasies: int = _count(20, "NEI: quasi-random fantasies")
+    num_paths: int = _count(500, "GUIDE: posterior paths M")
+    num_features: int = _count(500, "features of a path")
+    num_candidates: int = _count(1000, "GUIDE: candidates of a path's maximum")
+    max_components: int = _count(0, "GUIDE: truncation of the mixture, 0 = dim", low=0)
+    lcb_coefficient: float = _real(1.0, "GUIDE: kappa of the value score")
+    merge_threshold: float = _real(0.05, "GUIDE: RMS distance within a cluster")
+    packet_size: int = _count(5, "GUIDE: components sent to an agent")
+    max_strength: float = _real(1.0, "GUIDE: largest intervention lambda_max")
+    num_raw: int = _count(100, "search: quasi-random points scored")
+    num_starts: int = _count(20, "search: points climbed from")
+    num_iterations: int = _count(25, "search: L-BFGS-B iterations")
+    fit: str = _part("map", "hyperparameters", ("map", "likelihood"))
+    schedule: str = _part("decaying", "GUIDE: strength over rounds", SCHEDULES)
+    sampler: str = _part("features", "GUIDE: posterior paths", SAMPLERS)
+    belief: str = _part("dpgmm", "GUIDE: optimum distribution", BELIEFS)
+    covariance: str = _part("diagonal", "GUIDE: components", ("diagonal", "full"))
+    merging: str = _part("complete-linkage", "GUIDE: server clusters", MERGINGS)
+    reweighting: str = _part("value-aware", "GUIDE: global weights", REWEIGHTINGS)
+    dispatch: str = _part("agent-specific", "GUIDE: who gets what", DISPATCHES)
+    intervention: str = _part("local", "GUIDE: where uncertainty grows", INTERVENTIONS)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Return the defaults with the given ones replaced, each checked."""
+        known = {f.name: f for f in fields(cls)}
+        checked: dict[str, Any] = {}
+        for name, value in given.items():
+            if name not in known:
+                refuse_unknown("setting", name, known)
+            default = known[name].default
+            checked[name] = _check(name, value, default, known[name].metadata)
+        return cls(**checked)
+
+
+def describe_settings() -> list[tuple[str, str]]:
+    """Return every setting with its default and meaning, for a listing."""
+    rows: list[tuple[str, str]] = []
+    for f in fields(Settings):
+        names = f.metadata.get("names")
+        choices = f" ({', '.join(names)})" if names else ""
+        rows.append((f"{f.name}={f.default}", f.metadata["text"] + choices))
+    return rows
+
+
+def parse_settings(pairs: Collection[str]) -> dict[str, Any]:
+    """Turn `key=value` texts into settings, numbers where they are numbers."""
+    given: dict[str, Any] = {}
+    for pair in pairs:
+        name, separator, text = pair.partition("=")
+        if not separator:
+            raise SettingsError(
+                f"A setting is written key=value, got {pair!r}. For example beta=4."
+            )
+        given[name.strip()] = _number_or_text(text.strip())
+    Settings.of(given)
+    return given
+
+
+def _number_or_text(text: str) -> int | float | str:
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> Any:
+    if isinstance(default, str):
+        return _check_part(name, value, metadata["names"])
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(default, int):
+        is_valid = is_number and value == int(value) if _finite(value) else False
+        expected = "a whole number"
+    else:
+        is_valid = is_number and _finite(value)
+        expected = "a finite number"
+    if not is_valid or value < metadata["low"]:
+        raise SettingsError(
+            f"Setting {name} must be {expected} of at least {metadata['low']:g}, got "
+            f"{value!r}."
+        )
+    return type(default)(value)
+
+
+def _check_part(name: str, value: Any, names: tuple[str, ...]) -> str:
+    if value not in names:
+        raise SettingsError(
+            f"Setting {name} must be one of {', '.join(names)}, got {value!r}."
+        )
+    return value
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)

@@ -1,0 +1,1 @@
+"""Problems a federation can be tried on: objectives, their variation and noise."""

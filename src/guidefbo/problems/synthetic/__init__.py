@@ -1,0 +1,1 @@
+"""Base functions of the synthetic benchmarks, in raw coordinates."""

@@ -1,0 +1,141 @@
+"""The twelve synthetic functions of the study, with box, scale and optimum."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from guidefbo.problems.synthetic import formulas, optima
+from guidefbo.problems.synthetic.function import SyntheticFunction
+
+ACKLEY = SyntheticFunction(
+    name="ackley",
+    domain=(-32.768, 32.768),
+    output_scale=20.0,
+    landscape="multimodal",
+    function=formulas.ackley,
+    maximiser=optima.everywhere(0.0),
+    maximum=optima.zero,
+)
+LEVY = SyntheticFunction(
+    name="levy",
+    domain=(-10.0, 10.0),
+    output_scale=200.0,
+    landscape="multimodal",
+    function=formulas.levy,
+    maximiser=optima.everywhere(1.0),
+    maximum=optima.zero,
+)
+GRIEWANK = SyntheticFunction(
+    name="griewank",
+    domain=(-600.0, 600.0),
+    output_scale=200.0,
+    landscape="multimodal",
+    function=formulas.griewank,
+    maximiser=optima.everywhere(0.0),
+    maximum=optima.zero,
+)
+RASTRIGIN = SyntheticFunction(
+    name="rastrigin",
+    domain=(-5.12, 5.12),
+    output_scale=200.0,
+    landscape="highly multimodal",
+    function=formulas.rastrigin,
+    maximiser=optima.everywhere(0.0),
+    maximum=optima.zero,
+)
+WEIERSTRASS = SyntheticFunction(
+    name="weierstrass",
+    domain=(-0.5, 0.5),
+    output_scale=50.0,
+    landscape="irregular, multimodal",
+    function=formulas.weierstrass,
+    maximiser=optima.everywhere(0.0),
+    maximum=optima.zero,
+)
+ELLIPSOID = SyntheticFunction(
+    name="ellipsoid",
+    domain=(-5.12, 5.12),
+    output_scale=2000.0,
+    landscape="ill-conditioned bowl",
+    function=formulas.ellipsoid,
+    maximiser=optima.everywhere(0.0),
+    maximum=optima.zero,
+)
+SPHERE = SyntheticFunction(
+    name="sphere",
+    domain=(-5.0, 5.0),
+    output_scale=200.0,
+    landscape="unimodal",
+    function=formulas.sphere,
+    maximiser=optima.everywhere(0.0),
+    maximum=optima.zero,
+)
+ZAKHAROV = SyntheticFunction(
+    name="zakharov",
+    domain=(-5.0, 5.0),
+    output_scale=1e7,
+    landscape="plate-shaped",
+    function=formulas.zakharov,
+    maximiser=optima.everywhere(0.0),
+    maximum=optima.zero,
+)
+ROSENBROCK = SyntheticFunction(
+    name="rosenbrock",
+    domain=(-2.048, 2.048),
+    output_scale=5000.0,
+    landscape="narrow curved valley",
+    function=formulas.rosenbrock,
+    maximiser=optima.everywhere(1.0),
+    maximum=optima.zero,
+    min_dim=2,
+)
+MICHALEWICZ = SyntheticFunction(
+    name="michalewicz",
+    domain=(0.0, np.pi),
+    output_scale=10.0,
+    landscape="multimodal with steep valleys",
+    function=formulas.michalewicz,
+    maximiser=optima.michalewicz_maximiser,
+    maximum=optima.michalewicz_maximum,
+)
+POWELL = SyntheticFunction(
+    name="powell",
+    domain=(-5.0, 5.0),
+    output_scale=5000.0,
+    landscape="non-separable, in blocks of four coordinates",
+    function=formulas.powell,
+    maximiser=optima.everywhere(0.0),
+    maximum=optima.zero,
+    min_dim=4,
+)
+STYBLINSKI_TANG = SyntheticFunction(
+    name="styblinski-tang",
+    domain=(-5.0, 5.0),
+    output_scale=400.0,
+    landscape="multimodal, separable",
+    function=formulas.styblinski_tang,
+    maximiser=optima.everywhere(optima.STYBLINSKI_TANG_PEAK),
+    maximum=optima.styblinski_tang_maximum,
+)
+
+FUNCTIONS: Mapping[str, SyntheticFunction] = MappingProxyType(
+    {
+        function.name: function
+        for function in (
+            ACKLEY,
+            LEVY,
+            GRIEWANK,
+            RASTRIGIN,
+            WEIERSTRASS,
+            ELLIPSOID,
+            SPHERE,
+            ZAKHAROV,
+            ROSENBROCK,
+            MICHALEWICZ,
+            POWELL,
+            STYBLINSKI_TANG,
+        )
+    }
+)
+"""All twelve by name, in the order of the paper's table."""

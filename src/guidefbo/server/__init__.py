@@ -1,0 +1,1 @@
+"""The shared side: what may see uploads, and never an observation."""

@@ -1,0 +1,76 @@
+"""Put a federation together: the same way for catalogue problems and for users' own."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.loop import Agent
+from guidefbo.agent.surrogate.fit import Priors
+from guidefbo.agent.surrogate.model import Model
+from guidefbo.core.arrays import Points, Values
+from guidefbo.core.designs import collaborative_latin_hypercube
+from guidefbo.core.streams import Purpose, Streams
+from guidefbo.methods.build import (
+    build_agent_side,
+    build_rule,
+    build_search,
+    build_server_side,
+)
+from guidefbo.methods.catalog import Method
+from guidefbo.methods.settings import Settings
+from guidefbo.simulation.federation import Federation
+
+Observe = Callable[[int, Points], Values]
+"""(agent id, its initial points) -> observed values."""
+
+
+def initial_design(
+    num_agents: int, num_points: int, dim: int, streams: Streams
+) -> NDArray[np.float64]:
+    """Return the collaborative design, (num_agents, num_points, dim)."""
+    jitter = [streams.at(Purpose.DESIGN_JITTER, agent=n) for n in range(num_agents)]
+    cells = streams.at(Purpose.DESIGN_CELLS)
+    return collaborative_latin_hypercube(num_agents, num_points, dim, cells, jitter)
+
+
+def assemble(
+    method: Method,
+    settings: Settings,
+    design: NDArray[np.float64],
+    observe: Observe,
+    *,
+    noise_std: float | None,
+    is_standardised: bool,
+    streams: Streams,
+) -> Federation:
+    """Return agents that know their initial observations, and their server.
+
+    Args:
+        method: Strategy and rule.
+        settings: Their settings.
+        design: Initial points of every agent.
+        observe: Evaluates them.
+        noise_std: Known noise of one observation, or None to fit it.
+        is_standardised: Whether agents standardise their observations.
+        streams: Randomness of the run.
+    """
+    model = Model(
+        noise_std=noise_std,
+        is_standardised=is_standardised,
+        priors=Priors() if settings.fit == "map" else None,
+    )
+    agents = [
+        Agent(
+            agent_id=n,
+            data=Dataset(X=X, y=observe(n, X)),
+            model=model,
+            side=build_agent_side(method, settings, X.shape[1]),
+            rule=build_rule(method, settings),
+            search=build_search(settings),
+            streams=streams,
+        )
+        for n, X in enumerate(design)
+    ]
+    return Federation(agents, build_server_side(method, settings), streams)

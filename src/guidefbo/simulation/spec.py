@@ -1,0 +1,52 @@
+"""What defines a run: equal specs give equal records."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from guidefbo.core.errors import SettingsError
+from guidefbo.methods.catalog import find_method
+from guidefbo.methods.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSpec:
+    """One run of one method on one catalogue problem."""
+
+    problem: str = "ackley"
+    """Name in the problem catalogue."""
+    dim: int = 10
+    """Coordinates of the search space."""
+    level: int = 2
+    """Heterogeneity: 1 identical tasks, 2 mild, 3 severe."""
+    common_shift: float = 0.0
+    """Random shift shared by all tasks, as a share of the box width."""
+    noise: float = 0.1
+    """Standard deviation of the observation noise."""
+    noise_units: str = "scaled"
+    """Whether `noise` is in scaled or raw objective units."""
+    method: str = "guide-ucb"
+    """Name in the method catalogue."""
+    num_agents: int = 16
+    """Sites."""
+    num_initial: int = 30
+    """Initial evaluations of each agent."""
+    num_rounds: int = 50
+    """Rounds after the initial design."""
+    seed: int = 0
+    """Root of all randomness."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Settings that differ from the defaults."""
+
+    def __post_init__(self) -> None:
+        find_method(self.method)
+        Settings.of(self.settings)
+        for name, low in (("num_initial", 1), ("num_rounds", 0), ("seed", 0)):
+            value = getattr(self, name)
+            if type(value) is not int or value < low:
+                raise SettingsError(
+                    f"{name} must be a whole number of at least {low}, got {value!r}."
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spec as JSON values."""
+        return asdict(self)

@@ -1,0 +1,1 @@
+"""Messages: their fields, their checks and their encoding."""
