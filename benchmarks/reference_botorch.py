@@ -103,8 +103,8 @@ def log_marginal_likelihood(
     in_logs = Positive(torch.exp, torch.log)  # the raw parameters become logarithms
     matern.register_constraint("raw_lengthscale", in_logs)
     scale.register_constraint("raw_outputscale", in_logs)
-    matern.lengthscale, scale.outputscale = _tensor(lengthscales), outputscale
-    model.mean_module.constant = mean
+    matern.lengthscale, scale.outputscale = _tensor(lengthscales), _tensor(outputscale)
+    model.mean_module.constant = _tensor(mean)  # a bare float would pass as float32
     marginal = model.likelihood(model(*model.train_inputs), *model.train_inputs)
     value = marginal.log_prob(model.train_targets)
     named_priors = model.named_priors() if include_priors else ()

@@ -52,9 +52,7 @@ Finals = dict[str, dict[str, list[float]]]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
-    parser.add_argument(
-        "--records", type=Path, default=ROOT / "build" / "faithfulness"
-    )
+    parser.add_argument("--records", type=Path, default=ROOT / "build" / "faithfulness")
     parser.add_argument(
         "--table-only", action="store_true", help="rewrite the table from the figures"
     )

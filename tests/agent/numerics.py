@@ -32,16 +32,16 @@ def smooth_values(X):
     return np.sin(3.0 * X @ (1.0 / j)) + np.cos(5.0 * X[:, 0])
 
 
-def make_gp(n, d, seed=0, noise_variance=0.01, **hyper):
-    """Return a GP with unequal lengthscales on n random points."""
+def make_gp(n, d, seed=0, noise_variance=0.01, level=0.0, **hyper):
+    """Return a GP with unequal lengthscales on n random points, values at a level."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, d))
     settings = {
         "lengthscales": np.linspace(0.3, 0.9, d),
         "outputscale": 1.7,
-        "mean": 0.4,
+        "mean": 0.4 + level,
         "noise_variance": noise_variance,
     } | hyper
     return GaussianProcess.condition(
-        X, smooth_values(X), Hyperparameters(**settings)
+        X, level + smooth_values(X), Hyperparameters(**settings)
     )

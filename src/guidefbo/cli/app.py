@@ -84,7 +84,7 @@ def run(
     """Run one method on one problem, all agents in this process.
 
     Without arguments: guide-ucb on ackley at full size, 16 agents with 30 + 50
-    evaluations each. The same seed gives the same record, apart from times and versions.
+    evaluations each. The same seed gives the same record, times and versions apart.
     """
     from guidefbo.cli.run import run_and_report
     from guidefbo.methods.settings import parse_settings

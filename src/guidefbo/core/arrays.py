@@ -2,7 +2,7 @@
 
 The aliases are jaxtyping annotations where jaxtyping is installed (it is in the
 `dev` extra) and plain arrays elsewhere, so that an agent needs NumPy and SciPy only.
-The letters: n points, d coordinates, b batch, m draws, l components.
+A letter stands for one length within a call: n points, m other points, d coordinates.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -11,16 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    Point = Points = Values = Matrix = NDArray[np.float64]
+    Point = Points = Others = Values = OtherValues = Matrix = NDArray[np.float64]
 else:
     try:
         from jaxtyping import Float64
     except ImportError:
-        Point = Points = Values = Matrix = np.ndarray
+        Point = Points = Others = Values = OtherValues = Matrix = np.ndarray
     else:
         Point = Float64[np.ndarray, "d"]
         Points = Float64[np.ndarray, "n d"]
+        Others = Float64[np.ndarray, "m d"]
         Values = Float64[np.ndarray, "n"]
+        OtherValues = Float64[np.ndarray, "m"]
         Matrix = Float64[np.ndarray, "_ _"]
 
 

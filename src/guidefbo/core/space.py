@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -116,5 +116,6 @@ class Space:
 
 
 def _is_real(value: Any) -> bool:
-    is_number = isinstance(value, int | float | np.floating | np.integer)
-    return is_number and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        return False
+    return math.isfinite(cast(float, value))

@@ -1,7 +1,7 @@
 """Seconds per stage of a run."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 
@@ -14,7 +14,7 @@ class StageClock:
         self._began = time.perf_counter()
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
+    def stage(self, name: str) -> Generator[None, None, None]:
         """Add the time of the enclosed block to a stage."""
         began = time.perf_counter()
         try:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from guidefbo.core.arrays import Points, Values
 
@@ -26,26 +25,30 @@ class ScoredComponents:
 def merge_clusters(
     uploads: ScoredComponents, labels: NDArray[np.intp]
 ) -> ScoredComponents:
-    """Return one moment-matched component per label, in the labels' order.
+    """Return one moment-matched component per label 0, 1, ..., in that order.
 
     Diagonal components keep the diagonal of the merged covariance only.
     """
-    u, count = uploads, int(labels.max()) + 1
-    membership = csr_array(
-        (u.masses, (labels, np.arange(len(labels)))), shape=(count, len(labels))
-    )
-    mass = membership.sum(axis=1)
-    center = (membership @ u.centers) / mass[:, None]  # E25
+    u = uploads
+    order = np.argsort(labels, kind="stable")
+    firsts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+
+    def average(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mass-weighted mean over each cluster."""
+        weighted = (u.masses[:, None] * values)[order]
+        return np.add.reduceat(weighted, firsts, axis=0) / mass[:, None]
+
+    mass = np.add.reduceat(u.masses[order], firsts)  # E25
+    center = average(u.centers)  # E25
     shift = u.centers - center[labels]
     if u.variances.ndim == 3:
         second = u.variances + shift[:, :, None] * shift[:, None, :]
     else:
         second = u.variances + shift**2
-    flat = second.reshape(len(labels), -1)
-    variance = (membership @ flat) / mass[:, None]  # E25
+    variance = average(second.reshape(len(labels), -1))  # E25
     return ScoredComponents(
         masses=mass,
         centers=center,
-        variances=variance.reshape(count, *u.variances.shape[1:]),
-        scores=(membership @ u.scores) / mass,  # E26
+        variances=variance.reshape(-1, *u.variances.shape[1:]),
+        scores=average(u.scores[:, None])[:, 0],  # E26
     )

@@ -1,20 +1,18 @@
 """The contract of a strategy's shared half."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
-
-from guidefbo.wire.envelope import Message
 
 
 class ServerSide(Protocol):
     """A pure function of the newest upload of every agent."""
 
-    upload_type: type[Message]
-    """What agents send."""
-    packet_type: type[Message]
-    """What agents get back."""
+    upload_type: ClassVar[type[Any]]
+    """What agents send: a message type."""
+    packet_type: ClassVar[type[Any]]
+    """What agents get back: a message type."""
 
     def aggregate(
         self, uploads: Mapping[int, Any], t: int, stream: np.random.Generator

@@ -68,6 +68,9 @@ def _run(
     def observe(n: int, X: Points, t: int = 0) -> Values:
         return problem.tasks[n].observe(X, streams.at(Purpose.NOISE, agent=n, t=t))
 
+    def evaluate(n: int, x: Points, t: int) -> float:
+        return float(observe(n, x, t)[0])
+
     def report(t: int) -> None:
         if progress is not None:
             progress(t, float(np.mean(problem.maximum - best[-1])))
@@ -82,10 +85,10 @@ def _run(
         is_standardised=False,
         streams=streams,
     )
-    best = [_noise_free(problem, design).max(axis=1)]
+    best: list[Values] = [_noise_free(problem, design).max(axis=1)]
     report(0)
     for t in range(1, spec.num_rounds + 1):
-        queries = federation.round(t, lambda n, x, t: float(observe(n, x, t)[0]))
+        queries = federation.round(t, evaluate)
         best.append(_noise_free(problem, queries[:, None, :])[:, 0])
         best[-1] = np.maximum(best[-1], best[-2])
         report(t)

@@ -34,7 +34,7 @@ class RunSpec:
     """Rounds after the initial design."""
     seed: int = 0
     """Root of all randomness."""
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
     """Settings that differ from the defaults."""
 
     def __post_init__(self) -> None:

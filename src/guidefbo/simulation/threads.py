@@ -2,7 +2,7 @@
 
 from contextlib import AbstractContextManager
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # pyright: ignore[reportMissingTypeStubs]
 
 
 def single_blas_thread() -> AbstractContextManager[object]:

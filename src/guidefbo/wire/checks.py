@@ -1,7 +1,7 @@
 """Checks of single fields, before any arithmetic touches them."""
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ def number(value: Any, name: str, low: float, high: float) -> float:
 
 def array(value: Any, name: str, ndim: int) -> NDArray[np.float64]:
     """Return a finite array with this number of axes."""
-    if not isinstance(value, list) or not _only_numbers(value):
+    if not isinstance(value, list) or not _only_numbers(cast(list[Any], value)):
         raise WireError(f"{name} must be a list of numbers, got {value!r:.80}.")
     try:
         result = np.array(value, dtype=np.float64)
@@ -73,7 +73,7 @@ def same_dimension(dim: int, expected: int, name: str) -> None:
 
 def _only_numbers(values: list[Any]) -> bool:
     return all(
-        _only_numbers(v)
+        _only_numbers(cast(list[Any], v))
         if isinstance(v, list)
         else isinstance(v, int | float) and not isinstance(v, bool)
         for v in values

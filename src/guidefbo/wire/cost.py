@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +27,8 @@ class Cost:
 
 
 def _count(value: Any) -> int:
-    match value:
-        case bool() | str() | None:
-            return 0
-        case int() | float():
-            return 1
-        case dict():
-            return sum(map(_count, value.values()))
-        case _:
-            return sum(map(_count, value))
+    if isinstance(value, dict):
+        return sum(map(_count, cast(dict[str, Any], value).values()))
+    if isinstance(value, list):
+        return sum(map(_count, cast(list[Any], value)))
+    return int(isinstance(value, int | float) and not isinstance(value, bool))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, NoReturn, Protocol, Self
+from typing import Any, ClassVar, NoReturn, Protocol, Self, cast
 
 from guidefbo.core.errors import WireError
 
@@ -15,7 +15,7 @@ MAX_BYTES = 1 << 20
 class Message(Protocol):
     """What the codec needs to know of a message type."""
 
-    KIND: str
+    KIND: ClassVar[str]
     """Name of the type on the wire."""
 
     def to_body(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def unwrap(data: bytes, kind: str) -> Mapping[str, Any]:
             "The message's body must be an object, got "
             f"{type(envelope['body']).__name__}."
         )
-    return envelope["body"]
+    return cast(dict[str, Any], envelope["body"])
 
 
 def require_fields(fields: Mapping[str, Any], expected: set[str], what: str) -> None:
@@ -80,7 +80,7 @@ def _parse(data: bytes) -> Mapping[str, Any]:
         )
     if not isinstance(envelope, dict):
         raise WireError(f"Expected a JSON object, got {type(envelope).__name__}.")
-    return envelope
+    return cast(dict[str, Any], envelope)
 
 
 def _check_version(version: Any) -> None:

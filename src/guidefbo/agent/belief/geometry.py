@@ -76,8 +76,9 @@ class Full:
     def invert(self, C: Flat) -> tuple[Flat, Flat]:
         """Return the inverse matrices and the log determinants."""
         matrices = self._matrices(C)
-        inverse = np.linalg.inv(matrices).reshape(C.shape)
-        return inverse, np.linalg.slogdet(matrices).logabsdet
+        inverse = np.linalg.inv(matrices).astype(np.float64)
+        log_det: Flat = np.linalg.slogdet(matrices).logabsdet
+        return inverse.reshape(C.shape), log_det
 
     def apply(self, P: Flat, V: Flat) -> Flat:
         """Return the matrix-vector products."""

@@ -14,17 +14,19 @@ References:
 """
 
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, digamma, gammaln
 
 from guidefbo.agent.belief.geometry import Geometry
-from guidefbo.core.arrays import Point, Points, Values
+from guidefbo.core.arrays import Matrix, OtherValues, Point, Points, Values
 
 Stack = NDArray[np.float64]
 """An array whose leading axis is the start."""
+CHECK_EVERY = 5
+"""Sweeps between two looks at the bound, which costs a quarter of a sweep."""
 LOG_2 = float(np.log(2.0))
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -42,7 +44,7 @@ class VariationalSettings:
     max_sweeps: int = 200
     """Sweeps after which a start counts as not converged."""
     tolerance: float = 1e-3
-    """Change of the evidence bound below which a start has converged."""
+    """Rise of the evidence bound per sweep below which a start has converged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +53,13 @@ class Data:
 
     counts: Values
     """(u,)."""
-    powers: Points
+    powers: Matrix
     """(u, 1 + d + q): one, the centred coordinates and their flat squares."""
+    by_power: Matrix
+    """Its transpose, laid out by rows: the E step reads it so."""
     mean: Point
     """Prior mean of every component: the samples' mean."""
-    covariance: Values
+    covariance: OtherValues
     """(q,) prior covariance scale: the samples' (n-1) covariance, flat."""
     geometry: Geometry
     """Diagonal or full."""
@@ -66,9 +70,11 @@ class Data:
         mean = counts @ points / counts.sum()
         X = points - mean
         squares = geometry.square(X)
+        powers = np.concatenate([np.ones((len(X), 1)), X, squares], axis=1)
         return cls(
             counts=counts,
-            powers=np.concatenate([np.ones((len(X), 1)), X, squares], axis=1),
+            powers=powers,
+            by_power=np.ascontiguousarray(powers.T),
             mean=mean,
             covariance=counts @ squares / max(counts.sum() - 1.0, 1.0),
             geometry=geometry,
@@ -99,17 +105,33 @@ class Factors:
         return stick / stick.sum(axis=-1, keepdims=True)
 
 
+class Responses(NamedTuple):
+    """The outcome of an E step, with what the evidence bound needs of it."""
+
+    R: Stack
+    """Responsibilities times counts."""
+    log_R: Stack
+    """Logarithms of the responsibilities before they are normalised."""
+    norm: Stack
+    """(S, u) their norms."""
+    log_det: Stack
+    """(S, K) log determinants of the covariances."""
+    halves: Stack
+    """(S, K, d) arguments of the Wishart's gamma functions."""
+
+
 def maximise(data: Data, R: Stack, settings: VariationalSettings) -> Factors:
     """Return the factors that maximise the bound given responsibilities (M step)."""
     d, geometry = len(data.mean), data.geometry
-    sums = R @ data.powers
+    sums = (R.reshape(-1, R.shape[-1]) @ data.powers).reshape(*R.shape[:2], -1)
     N = sums[..., 0] + 10.0 * np.finfo(float).eps
     sums /= N[..., None]
     centre, square = sums[..., 1 : d + 1], sums[..., d + 1 :]
     beta = settings.mean_precision + N
     nu = d + N
+    shrink = (N / beta)[..., None]
     # The spread about the centre, and the pull of the prior mean, which is zero here.
-    C = square - geometry.square(centre) * (N / beta)[..., None]
+    C = square - geometry.square(centre) * shrink
     C += settings.regularisation * geometry.identity(d)
     C *= N[..., None]
     C += data.covariance
@@ -120,13 +142,13 @@ def maximise(data: Data, R: Stack, settings: VariationalSettings) -> Factors:
         b=settings.concentration + after,
         beta=beta,
         nu=nu,
-        means=centre * (N / beta)[..., None],
+        means=centre * shrink,
         C=C,
     )
 
 
-def respond(data: Data, factors: Factors) -> tuple[Stack, Values]:
-    """Return weighted responsibilities and each start's evidence bound (E step)."""
+def respond(data: Data, factors: Factors) -> Responses:
+    """Return the responsibilities under these factors (E step)."""
     f, d = factors, len(data.mean)
     precision, log_det = data.geometry.invert(f.C)
     linear = data.geometry.apply(precision, f.means)
@@ -140,16 +162,26 @@ def respond(data: Data, factors: Factors) -> tuple[Stack, Values]:
     coefficients = np.concatenate(
         [constant[..., None], linear, -0.5 * precision], axis=-1
     )
-    log_R = coefficients @ data.powers.T
+    flat = coefficients.reshape(-1, coefficients.shape[-1]) @ data.by_power
+    log_R = flat.reshape(*f.nu.shape, -1)
     log_R -= log_R.max(axis=1)[:, None]
     R = np.exp(log_R)
     norm = R.sum(axis=1)
     R *= (data.counts / norm)[:, None]
-    entropy = np.log(norm) @ data.counts - np.einsum("sku,sku->s", R, log_R)
-    log_wishart = 0.5 * f.nu * (log_det + d * np.log(f.nu) - d * LOG_2)
-    log_wishart -= gammaln(halves).sum(axis=-1)
+    return Responses(R=R, log_R=log_R, norm=norm, log_det=log_det, halves=halves)
+
+
+def evidence_bound(data: Data, factors: Factors, responses: Responses) -> Values:
+    """Return each start's evidence bound, up to a constant of the data.
+
+    The factors must be those that the responses were computed from.
+    """
+    f, r, d = factors, responses, len(data.mean)
+    entropy = np.log(r.norm) @ data.counts - np.einsum("sku,sku->s", r.R, r.log_R)
+    log_wishart = 0.5 * f.nu * (r.log_det + d * np.log(f.nu) - d * LOG_2)
+    log_wishart -= gammaln(r.halves).sum(axis=-1)
     log_sticks = betaln(f.a, f.b) - 0.5 * d * np.log(f.beta)
-    return R, entropy + (log_sticks - log_wishart).sum(axis=1)
+    return entropy + (log_sticks - log_wishart).sum(axis=1)
 
 
 def infer(data: Data, R: Stack, settings: VariationalSettings) -> Factors | None:
@@ -166,20 +198,23 @@ def infer(data: Data, R: Stack, settings: VariationalSettings) -> Factors | None
     best_bound = -np.inf
     previous = np.full(len(R), -np.inf)
     factors = maximise(data, R, settings)
-    for _ in range(settings.max_sweeps):
-        R, bound = respond(data, factors)
-        factors = maximise(data, R, settings)
-        done = np.abs(bound - previous) < settings.tolerance
-        previous = bound
-        if not done.any():
-            continue
-        winner = int(np.argmax(np.where(done, bound, -np.inf)))
-        if bound[winner] > best_bound:
-            best, best_bound = factors.pick(winner), bound[winner]
-        going = np.flatnonzero(~done & (bound > best_bound))
-        if len(going) == 0:
-            return best
-        factors, previous = factors.pick(going), bound[going]
+    for sweep in range(1, settings.max_sweeps + 1):
+        responses = respond(data, factors)
+        if sweep % CHECK_EVERY == 0:
+            bound = evidence_bound(data, factors, responses)
+            done = bound - previous < CHECK_EVERY * settings.tolerance
+            if done.any():
+                winner = int(np.argmax(np.where(done, bound, -np.inf)))
+                if bound[winner] > best_bound:
+                    best, best_bound = factors.pick(winner), bound[winner]
+                going = np.flatnonzero(~done & (bound > best_bound))
+                if len(going) == 0:
+                    return best
+                previous = bound[going]
+                factors = maximise(data, responses.R[going], settings)
+                continue
+            previous = bound
+        factors = maximise(data, responses.R, settings)
     # Whatever still runs has a higher bound than any start that converged.
     return None
 

@@ -15,6 +15,7 @@ References:
 """
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +35,9 @@ def log_improvement(u: NDArray[np.float64]) -> NDArray[np.float64]:
     near = np.log(np.exp(-0.5 * direct**2 - LOG_SQRT_2PI) + direct * ndtr(direct))
     if (u >= -1.0).all():
         return near
-    v = -np.clip(u, FAR_TAIL, -1.0)
-    middle = np.log1p(-v * np.sqrt(0.5 * np.pi) * erfcx(v * np.sqrt(0.5)))
+    v = np.minimum(np.maximum(-u, 1.0), -FAR_TAIL)
+    scaled = cast(NDArray[np.float64], erfcx(v * np.sqrt(0.5)))
+    middle = np.log1p(-v * np.sqrt(0.5 * np.pi) * scaled)
     w = np.minimum(u, FAR_TAIL) ** -2.0
     far = np.log(w * (1.0 - 3.0 * w + 15.0 * w * w))
     tail = -0.5 * u**2 - LOG_SQRT_2PI + np.where(u < FAR_TAIL, far, middle)

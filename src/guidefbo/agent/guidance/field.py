@@ -31,7 +31,9 @@ class GuidanceField:
         w = np.clip(components.weights, 0.0, 1.0)
         w = w / max(1.0, float(w.sum()))
         v = components.variances
-        precisions = np.linalg.inv(v) if components.is_full else 1.0 / v
+        precisions: NDArray[np.float64] = 1.0 / v
+        if components.is_full:
+            precisions = np.linalg.inv(v).astype(np.float64)
         return cls(weights=w, centers=components.centers, precisions=precisions)
 
     def __call__(self, X: Points) -> Values:

@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guidefbo.agent.paths.features import FeatureMap
-from guidefbo.agent.paths.weights import draw_centred_weights
+from guidefbo.agent.paths.weights import WeightPosterior
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.linalg import factorise
 from guidefbo.core.arrays import Points, Values
 from guidefbo.core.streams import Address, Purpose
+
+BLOCK = 125
+"""Paths drawn and maximised at a time, so that they stay in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,16 +70,18 @@ class FeatureSampler:
             hyper.outputscale,
             address.at(Purpose.FEATURES),
         )
-        weights = draw_centred_weights(
-            features(gp.X),
-            hyper.noise_variance,
-            self.num_paths,
-            address.at(Purpose.WEIGHTS),
-        )
+        posterior = WeightPosterior.of(features(gp.X), hyper.noise_variance)
         # Paths are only compared with each other: single precision is enough.
-        paths = features.single(candidates) @ weights
-        paths += gp.predict_mean(candidates).astype(np.float32)[:, None]  # E09
-        return OptimumSamples.at(candidates, paths.argmax(axis=0))  # E10
+        Phi = features.single(candidates)
+        mean = gp.predict_mean(candidates).astype(np.float32)
+        stream = address.at(Purpose.WEIGHTS)
+        winners = np.empty(self.num_paths, dtype=np.intp)
+        for first in range(0, self.num_paths, BLOCK):
+            block = winners[first : first + BLOCK]
+            paths = posterior.draw_centred(len(block), stream) @ Phi.T
+            paths += mean  # E09
+            block[:] = paths.argmax(axis=1)  # E10
+        return OptimumSamples.at(candidates, winners)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from guidefbo.agent.paths.features import FeatureMap
-from guidefbo.agent.paths.weights import draw_centred_weights
+from guidefbo.agent.paths.weights import WeightPosterior
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.core.arrays import Points, Values
 
@@ -31,8 +31,9 @@ class FeaturePath:
         features = FeatureMap.draw(
             num_features, hyper.lengthscales, hyper.outputscale, stream
         )
-        w = draw_centred_weights(features(gp.X), hyper.noise_variance, 1, stream)
-        return cls(gp=gp, features=features, weights=w[:, 0].astype(np.float64))
+        posterior = WeightPosterior.of(features(gp.X), hyper.noise_variance)
+        w = posterior.draw_centred(1, stream)[0]
+        return cls(gp=gp, features=features, weights=w.astype(np.float64))
 
     def residual(self, X: Points) -> tuple[Values, Points]:
         """Return the centred residual and its gradient at the rows of X."""

@@ -11,9 +11,12 @@ References:
     Wilson et al., Pathwise conditioning of Gaussian processes, JMLR 2021.
 """
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve
+from scipy.linalg import lapack
 
 from guidefbo.agent.surrogate.linalg import factorise
 from guidefbo.core.arrays import Matrix
@@ -22,31 +25,43 @@ UNIFORM_BITS = 24
 """Bits of a uniform behind a single-precision normal; its tail ends at 5.8."""
 
 
-def draw_centred_weights(
-    Phi: Matrix, noise_variance: float, num_paths: int, stream: np.random.Generator
-) -> NDArray[np.float32]:
-    """Return (D, num_paths) draws of weight_draw - weight_mean in single precision.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightPosterior:
+    """The posterior of the feature weights, ready to be drawn from."""
 
-    Rounding Φ w0 to single precision acts like one more observation noise, of relative
-    size 1e-6, next to ε0.
+    features: NDArray[np.float32]
+    """Φ, (n, D), the features at the observed inputs."""
+    factor: Matrix
+    """Lower Cholesky factor of ΦΦ' + noise I."""
+    noise_std: float
+    """Standard deviation of the observation noise."""
 
-    Args:
-        Phi: Features at the observed inputs, (n, D).
-        noise_variance: Variance of the observation noise.
-        num_paths: Number of independent draws.
-        stream: Source of the draws.
-    """
-    n, num_features = Phi.shape
-    single = Phi.astype(np.float32)
-    w0 = draw_normals(num_features * num_paths, stream).reshape(num_features, -1)
-    prior = single @ w0 + stream.standard_normal((n, num_paths)) * np.sqrt(
-        noise_variance
-    )
-    gram = Phi @ Phi.T
-    gram.flat[:: n + 1] += noise_variance
-    correction = cho_solve((factorise(gram), True), prior, overwrite_b=True)
-    w0 -= single.T @ correction.astype(np.float32)  # E08
-    return w0
+    @classmethod
+    def of(cls, Phi: Matrix, noise_variance: float) -> Self:
+        """Prepare the posterior given the features at the observed inputs."""
+        gram = Phi @ Phi.T
+        gram.flat[:: len(Phi) + 1] += noise_variance
+        return cls(
+            features=Phi.astype(np.float32),
+            factor=factorise(gram),
+            noise_std=float(np.sqrt(noise_variance)),
+        )
+
+    def draw_centred(
+        self, num_paths: int, stream: np.random.Generator
+    ) -> NDArray[np.float32]:
+        """Return (num_paths, D) draws of weight_draw - weight_mean.
+
+        Single precision: rounding Φ w0 acts like one more observation noise, of
+        relative size 1e-6, next to ε0.
+        """
+        n, num_features = self.features.shape
+        w0 = draw_normals(num_paths * num_features, stream).reshape(num_paths, -1)
+        noise = stream.standard_normal((num_paths, n)) * self.noise_std
+        prior = w0 @ self.features.T + noise
+        correction, _ = lapack.dpotrs(self.factor, prior.T, lower=1)
+        w0 -= correction.T.astype(np.float32) @ self.features  # E08
+        return w0
 
 
 def draw_normals(count: int, stream: np.random.Generator) -> NDArray[np.float32]:

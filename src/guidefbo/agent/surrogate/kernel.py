@@ -12,17 +12,17 @@ References:
 
 import numpy as np
 
-from guidefbo.core.arrays import Matrix, Point, Points, Values
+from guidefbo.core.arrays import Matrix, Others, OtherValues, Point, Points
 
 
-def squared_distances(A: Points, B: Points, lengthscales: Point) -> Matrix:
+def squared_distances(A: Points, B: Others, lengthscales: Point) -> Matrix:
     """Return q, the squared distances between the rows of A and B, (a, b)."""
     B = B / lengthscales
     return scaled_distances(A, lengthscales, B, np.einsum("ij,ij->i", B, B))
 
 
 def scaled_distances(
-    A: Points, lengthscales: Point, scaled: Points, norms: Values
+    A: Points, lengthscales: Point, scaled: Others, norms: OtherValues
 ) -> Matrix:
     """Return q between the rows of A and rows that are scaled already, (a, b).
 

@@ -1,0 +1,330 @@
+"""Measure the speed table: ours and BoTorch's on the same inputs, in one run.
+
+    pip install torch==2.13.0
+    pip install -e '.[dev,oracle]'
+    python benchmarks/speed.py [--agents 4] [--repeats 3] [--write]
+
+A full run is followed through our own trace: at a few rounds the data of some agents
+are handed to both sides, every stage is timed on them in turn, and the times are
+averaged over rounds and agents and scaled to 16 agents x 50 rounds. `--write` puts the
+table into docs/results/speed.md.
+"""
+
+import argparse
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.loop import Agent
+from guidefbo.agent.surrogate.fit import Priors
+from guidefbo.agent.surrogate.model import Model
+from guidefbo.core.streams import Purpose, Streams
+from guidefbo.methods.build import (
+    build_agent_side,
+    build_rule,
+    build_search,
+    build_server_side,
+)
+from guidefbo.methods.catalog import find_method
+from guidefbo.methods.settings import Settings
+from guidefbo.problems.catalog import make_problem
+from guidefbo.simulation.assemble import assemble, initial_design
+from guidefbo.simulation.simulate import simulate
+
+CHECKPOINTS = (1, 13, 25, 38, 50)
+PROBLEM, LEVEL, NOISE = "rastrigin", 2, 0.1
+NUM_AGENTS, NUM_ROUNDS, NUM_INITIAL, DIM, BETA = 16, 50, 30, 10, 4.0
+RESULT = Path(__file__).resolve().parents[1] / "docs" / "results" / "speed.md"
+Times = dict[str, list[float]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--agents", type=int, default=4, help="agents timed a round")
+    parser.add_argument("--repeats", type=int, default=3, help="repeats of each stage")
+    parser.add_argument("--write", action="store_true", help=f"write {RESULT.name}")
+    arguments = parser.parse_args()
+    with threadpool_limits(1):
+        text = "\n".join(report(arguments.agents, arguments.repeats)) + "\n"
+    print(text)
+    if arguments.write:
+        RESULT.write_text(text, encoding="utf-8")
+
+
+def report(num_timed: int, repeats: int) -> list[str]:
+    progress("following a run to its checkpoints")
+    states = follow_run()
+    ours, theirs = time_stages(states, num_timed, repeats)
+    progress("whole runs of ours")
+    whole = {name: whole_run(name) for name in ("ucb", "guide-ucb", "guide-nei")}
+    progress("one ask at n=80 and n=1000")
+    asks = {n: seconds_of_ask(n) for n in (80, 1000)}
+    progress("memory of a full run")
+    memory = peak_megabytes()
+    lines = [
+        "# Speed",
+        "",
+        f"Written by `python benchmarks/speed.py --agents {num_timed} --repeats "
+        f"{repeats} --write` on {PROBLEM}, level {LEVEL}, d = {DIM}; one process, one "
+        f"BLAS thread, {platform.processor() or platform.machine()}; medians over "
+        f"{repeats} repeats, means over rounds {', '.join(map(str, CHECKPOINTS))} and "
+        f"{num_timed} agents. BoTorch's side is `benchmarks/reference_botorch.py`.",
+        "",
+        *target_rows(ours, theirs, whole, asks, memory),
+        "",
+        "Milliseconds per agent and round, on the same inputs:",
+        "",
+        *stage_rows(ours, theirs),
+        "",
+        "Our whole runs, seconds by stage:",
+        "",
+        *whole_rows(whole),
+    ]
+    return lines
+
+
+def progress(text: str) -> None:
+    print(f"... {text}", file=sys.stderr, flush=True)
+
+
+def follow_run() -> dict[int, list[Dataset]]:
+    """Return every agent's data before the checkpoints of one GUIDE-UCB run."""
+    streams = Streams(0)
+    problem = make_problem(PROBLEM, level=LEVEL, noise=NOISE, streams=streams)
+    design = initial_design(NUM_AGENTS, NUM_INITIAL, DIM, streams)
+
+    def observe(n: int, X: np.ndarray, t: int = 0) -> np.ndarray:
+        return problem.tasks[n].observe(X, streams.at(Purpose.NOISE, agent=n, t=t))
+
+    federation = assemble(
+        find_method("guide-ucb"),
+        Settings(),
+        design,
+        observe,
+        noise_std=problem.noise_std,
+        is_standardised=False,
+        streams=streams,
+    )
+    states: dict[int, list[Dataset]] = {}
+    for t in range(1, NUM_ROUNDS + 1):
+        if t in CHECKPOINTS:
+            states[t] = [agent.data for agent in federation.agents]
+        federation.round(t, lambda n, x, t: float(observe(n, x, t)[0]))
+    return states
+
+
+def make_agent(name: str, n: int, data: Dataset) -> Agent:
+    method, settings = find_method(name), Settings()
+    return Agent(
+        agent_id=n,
+        data=data,
+        model=Model(noise_std=NOISE, is_standardised=False, priors=Priors()),
+        side=build_agent_side(method, settings, data.X.shape[1]),
+        rule=build_rule(method, settings),
+        search=build_search(settings),
+        streams=Streams(1),
+    )
+
+
+def time_stages(
+    states: dict[int, list[Dataset]], num_timed: int, repeats: int
+) -> tuple[Times, Times]:
+    """Time every stage on the same data, ours and BoTorch's in turn."""
+    try:
+        import reference_botorch as reference
+    except ImportError as error:
+        sys.exit(
+            f"BoTorch is needed for the comparison ({error}). Install torch==2.13.0, "
+            "then guidefbo's extras dev and oracle."
+        )
+    ours: Times = defaultdict(list)
+    theirs: Times = defaultdict(list)
+    server = build_server_side(find_method("guide-ucb"), Settings())
+    assert server is not None
+    for t, datasets in states.items():
+        progress(f"stages at round {t}")
+        agents = [make_agent("guide-ucb", n, d) for n, d in enumerate(datasets)]
+        uploads = {n: agent.upload() for n, agent in enumerate(agents)}
+        packets = server.aggregate(uploads, t, Streams(1).at(Purpose.DISPATCH, t=t))
+        ours["server"].append(
+            median_time(
+                lambda u=uploads, t=t: server.aggregate(
+                    u, t, Streams(1).at(Purpose.DISPATCH, t=t)
+                ),
+                repeats,
+            )
+            / NUM_AGENTS
+        )
+        for n in range(num_timed):
+            time_ours(ours, n, datasets[n], packets[n], repeats)
+            time_theirs(theirs, reference, datasets[n], packets[n], t, repeats)
+    return ours, theirs
+
+
+def time_ours(ours: Times, n: int, data: Dataset, packet: object, repeats: int) -> None:
+    ours["fit"].append(median_time(lambda: make_agent("ucb", n, data).fit(), repeats))
+    guide = make_agent("guide-ucb", n, data)
+    guide.fit()
+    ours["belief"].append(median_time(guide.upload, repeats))
+    for name in ("ucb", "nei", "ts", "guide-ucb", "guide-nei", "guide-ts"):
+        agent = make_agent(name, n, data)
+        agent.fit()
+        agent.receive(packet)
+        ours[f"decide {name}"].append(median_time(agent.ask, repeats))
+
+
+def time_theirs(
+    theirs: Times,
+    reference: object,
+    data: Dataset,
+    packet: object,
+    t: int,
+    repeats: int,
+) -> None:
+    r, X, y = reference, data.X, data.y
+    theirs["fit"].append(median_time(lambda: r.fit(X, y, NOISE**2), repeats))
+    model = r.fit(X, y, NOISE**2)
+    rng = np.random.default_rng(t)
+    theirs["belief"].append(median_time(lambda: r.belief(model, X, y, rng), repeats))
+    c = packet.components
+    scaling = r.Scaling(1.0 / np.sqrt(t), c.weights, c.centers, c.variances)
+    for key, search in (
+        ("decide ucb", lambda: r.optimise_ucb(model, BETA, seed=t)),
+        ("decide guide-ucb", lambda: r.optimise_ucb(model, BETA, scaling, seed=t)),
+        ("decide nei", lambda: r.optimise_log_nei(model, X, seed=t)),
+        (
+            "decide guide-nei",
+            lambda: r.optimise_log_nei(model, X, scaling=scaling, seed=t),
+        ),
+    ):
+        theirs[key].append(median_time(search, repeats))
+
+
+def median_time(work: Callable[[], object], repeats: int) -> float:
+    times: list[float] = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def whole_run(method: str) -> dict[str, float]:
+    return simulate(PROBLEM, level=LEVEL, method=method, noise=NOISE).seconds
+
+
+def seconds_of_ask(n: int) -> float:
+    rng = np.random.default_rng(0)
+    X = rng.random((n, DIM))
+    y = -((X - 0.5) ** 2).sum(axis=1) + NOISE * rng.normal(size=n)
+
+    def fit_and_ask() -> None:
+        make_agent("ucb", 0, Dataset(X=X, y=y)).ask()
+
+    return median_time(fit_and_ask, 3)
+
+
+def peak_megabytes() -> float:
+    code = (
+        "import resource, guidefbo as gf;"
+        f"gf.simulate({PROBLEM!r}, level={LEVEL}, num_rounds={NUM_ROUNDS});"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+def mean(times: Times, *keys: str) -> float:
+    return sum(float(np.mean(times[key])) for key in keys)
+
+
+def target_rows(
+    ours: Times,
+    theirs: Times,
+    whole: dict[str, dict[str, float]],
+    asks: dict[int, float],
+    memory: float,
+) -> list[str]:
+    plain = mean(theirs, "fit", "decide ucb") / mean(ours, "fit", "decide ucb")
+    keys = ("fit", "belief", "decide guide-ucb")
+    guide = mean(theirs, *keys) / mean(ours, *keys, "server")
+    over_plain = whole["guide-ucb"]["total"] / whole["ucb"]["total"]
+    nei = whole["guide-nei"]["total"] / whole["guide-ucb"]["total"]
+    rows = [
+        (
+            "plain UCB, full run, BoTorch / ours",
+            f"{plain:.1f}x",
+            "at least 30x",
+            plain >= 30,
+        ),
+        (
+            "GUIDE-UCB, full run, BoTorch / ours",
+            f"{guide:.1f}x",
+            "at least 15x",
+            guide >= 15,
+        ),
+        (
+            "GUIDE-UCB / our plain UCB",
+            f"{over_plain:.2f}x",
+            "at most 2.5x",
+            over_plain <= 2.5,
+        ),
+        ("GUIDE-NEI / our GUIDE-UCB", f"{nei:.2f}x", "at most 2x", nei <= 2),
+        (
+            "one fit and ask, n=80, d=10",
+            f"{asks[80]:.3f} s",
+            "under 0.1 s",
+            asks[80] < 0.1,
+        ),
+        (
+            "one fit and ask, n=1000, d=10",
+            f"{asks[1000]:.2f} s",
+            "under 3 s",
+            asks[1000] < 3,
+        ),
+        ("memory of a full run", f"{memory:.0f} MB", "under 400 MB", memory < 400),
+    ]
+    return [
+        "| what | measured | target | met |",
+        "|---|---|---|---|",
+        *(f"| {a} | {b} | {c} | {'yes' if ok else '**no**'} |" for a, b, c, ok in rows),
+    ]
+
+
+def stage_rows(ours: Times, theirs: Times) -> list[str]:
+    lines = ["| stage | ours | BoTorch | ratio |", "|---|---|---|---|"]
+    for key in ours:
+        mine = 1e3 * mean(ours, key)
+        if key in theirs:
+            other = 1e3 * mean(theirs, key)
+            lines.append(f"| {key} | {mine:.2f} | {other:.0f} | {other / mine:.0f}x |")
+        else:
+            lines.append(f"| {key} | {mine:.2f} | - | - |")
+    return lines
+
+
+def whole_rows(whole: dict[str, dict[str, float]]) -> list[str]:
+    stages = list(next(iter(whole.values())))
+    lines = [
+        "| method | " + " | ".join(stages) + " |",
+        "|---|" + "---|" * len(stages),
+    ]
+    for name, seconds in whole.items():
+        cells = " | ".join(f"{seconds[stage]:.1f}" for stage in stages)
+        lines.append(f"| {name} | {cells} |")
+    return lines
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,337 @@
+"""Whole runs on catalogue problems."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from guidefbo.core.errors import FedBOError, SettingsError, UnknownNameError
+from guidefbo.core.streams import Streams
+from guidefbo.methods.catalog import METHODS
+from guidefbo.problems.catalog import make_problem
+from guidefbo.simulation.assemble import initial_design
+from guidefbo.simulation.simulate import simulate
+
+SMALL = {"dim": 3, "num_agents": 3, "num_initial": 6, "num_rounds": 3}
+LIGHT = {
+    "num_paths": 60,
+    "num_features": 64,
+    "num_candidates": 120,
+    "num_raw": 24,
+    "num_starts": 4,
+    "num_iterations": 8,
+}
+"""Settings that make a run cheap; what they leave out is tested elsewhere."""
+
+
+def small(problem="ackley", settings=None, **changes):
+    given = {**LIGHT, **(settings or {})}
+    return simulate(problem, settings=given, **{**SMALL, **changes})
+
+
+def stable(record):
+    """Return the parts of a record that the spec determines, as text."""
+    kept = {k: v for k, v in record.items() if k not in ("seconds", "environment")}
+    return json.dumps(kept)
+
+
+RUN = """
+import json, sys
+from guidefbo import simulate
+for method in sys.argv[2:]:
+    record = simulate("ackley", method=method, **json.loads(sys.argv[1])).to_record()
+    del record["seconds"], record["environment"]
+    print(json.dumps(record))
+"""
+
+
+def test_fresh_processes_give_the_same_bytes():
+    """Whatever the hash seed; nothing depends on the order of a set or on `hash`."""
+    methods = ["guide-ucb", "guide-nei", "guide-ts", "ucb"]
+    outputs = []
+    for hash_seed in ("1", "4711"):
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, json.dumps(SMALL), *methods],
+            capture_output=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        )
+        outputs.append(done.stdout)
+    assert outputs[0] == outputs[1]
+    assert [json.loads(line)["spec"]["method"] for line in outputs[0].splitlines()] == (
+        methods
+    )
+    # And this process, with its shape checks, agrees with them.
+    here = stable(simulate("ackley", method="guide-nei", **SMALL).to_record())
+    assert json.loads(here) == json.loads(outputs[0].splitlines()[1])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_same_seed_same_run_and_other_seed_another(method):
+    first, again = small(method=method, seed=3), small(method=method, seed=3)
+    assert stable(first.to_record()) == stable(again.to_record())
+    other = small(method=method, seed=4)
+    assert not np.array_equal(first.best_value, other.best_value)
+
+
+def test_all_methods_see_the_same_tasks_and_initial_points():
+    traces = [small(method=method, level=3, seed=5) for method in METHODS]
+    streams = Streams(5)
+    problem = make_problem("ackley", dim=3, num_agents=3, level=3, streams=streams)
+    design = initial_design(3, 6, 3, streams)
+    expected = [
+        task.evaluate(X).max() for task, X in zip(problem.tasks, design, strict=True)
+    ]
+    for trace in traces:
+        assert trace.best_value[0].tolist() == expected
+
+
+def test_an_added_agent_leaves_the_tasks_of_the_others_alone():
+    few = make_problem("ackley", dim=3, num_agents=2, level=3, streams=Streams(5))
+    many = make_problem("ackley", dim=3, num_agents=4, level=3, streams=Streams(5))
+    X = np.full((1, 3), 0.3)
+    for n in range(2):
+        assert few.tasks[n].evaluate(X) == many.tasks[n].evaluate(X)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"belief": "single-gaussian"},
+        {"reweighting": "mass-only"},
+        {"merging": "none"},
+        {"dispatch": "broadcast"},
+        {"intervention": "uniform"},
+        {"covariance": "full"},
+        {"belief": "single-gaussian", "covariance": "full"},
+        {"sampler": "exact"},
+        {"schedule": "constant"},
+        {"fit": "likelihood"},
+    ],
+    ids=lambda part: ",".join(f"{name}={value}" for name, value in part.items()),
+)
+@pytest.mark.parametrize("method", ["guide-ucb", "guide-nei", "guide-ts"])
+def test_every_ablation_runs_by_name(method, part):
+    trace = small(method=method, settings=part, num_rounds=2)
+    assert trace.best_value.shape == (3, 3)
+    assert np.isfinite(trace.best_value).all()
+    assert trace.spec.settings == {**LIGHT, **part}
+    floats = 6 if part.get("covariance") == "full" else 3
+    assert trace.scalars["up_per_agent_round"] == 2 + 3 + floats
+
+
+@pytest.mark.parametrize(
+    "part", ["dispatch=broadcast", "intervention=uniform", "schedule=constant"]
+)
+def test_ablations_change_the_run(part):
+    """A name that was wired to the default part would change nothing."""
+    name, value = part.split("=")
+    changes = {"num_rounds": 5, "num_agents": 8, "level": 3}
+    ours = small(settings={"packet_size": 2}, **changes)
+    ablated = small(settings={"packet_size": 2, name: value}, **changes)
+    assert not np.array_equal(ours.best_value, ablated.best_value)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_rounds(method):
+    trace = small(method=method, num_rounds=0)
+    assert trace.best_value.shape == (1, 3)
+    assert len(trace.mean_simple_regret) == 1
+    assert trace.scalars == {"up_per_agent_round": 0, "down_per_agent_round": 0}
+    assert "0 evaluations" in str(trace)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_agent(method):
+    trace = small(method=method, num_agents=1)
+    assert trace.best_value.shape == (4, 1)
+    if method.startswith("guide"):
+        assert trace.scalars == {"up_per_agent_round": 8, "down_per_agent_round": 7}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"num_initial": 1},
+        {"dim": 1},
+        {"noise": 0.0},
+        {"noise": 50.0},
+        {"noise_units": "raw"},
+        {"common_shift": 0.3},
+        {"level": 1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("method", ["guide-ucb", "guide-nei", "guide-ts"])
+def test_edges_of_the_spec(method, changes):
+    trace = small(method=method, **{**changes, "num_rounds": 2})
+    assert np.isfinite(trace.best_value).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_smallest_settings(method):
+    ones = dict.fromkeys([*LIGHT, "num_fantasies", "packet_size", "max_components"], 1)
+    zeros = dict.fromkeys(["beta", "lcb_coefficient", "merge_threshold"], 0)
+    trace = small(method=method, settings={**ones, **zeros}, num_rounds=2)
+    assert np.isfinite(trace.best_value).all()
+
+
+def test_record_has_the_documented_fields():
+    record = small().to_record()
+    assert list(record) == [
+        "format",
+        "version",
+        "spec",
+        "environment",
+        "mean_simple_regret",
+        "best_value",
+        "scalars",
+        "bytes",
+        "seconds",
+    ]
+    assert (record["format"], record["version"]) == ("guidefbo-run", 1)
+    assert list(record["spec"]) == [
+        "problem",
+        "dim",
+        "level",
+        "common_shift",
+        "noise",
+        "noise_units",
+        "method",
+        "num_agents",
+        "num_initial",
+        "num_rounds",
+        "seed",
+        "settings",
+    ]
+    assert set(record["environment"]) == {"guidefbo", "python", "numpy", "scipy"}
+    per_round = {"up_per_agent_round", "down_per_agent_round"}
+    assert set(record["scalars"]) == set(record["bytes"]) == per_round
+    assert set(record["seconds"]) == {
+        "total",
+        "fit",
+        "belief",
+        "server",
+        "decide",
+        "evaluate",
+    }
+    assert len(record["mean_simple_regret"]) == SMALL["num_rounds"] + 1
+    assert np.shape(record["best_value"]) == (SMALL["num_rounds"] + 1, 3)
+    assert json.loads(json.dumps(record)) == record
+
+
+def test_scalars_for_ten_dimensions():
+    """E38: 22 up; five components of 21 numbers down once there are five."""
+    trace = small(dim=10, num_agents=6, num_rounds=1, settings={"merging": "none"})
+    assert trace.scalars == {"up_per_agent_round": 22, "down_per_agent_round": 105}
+    assert small(method="ucb").scalars == {
+        "up_per_agent_round": 0,
+        "down_per_agent_round": 0,
+    }
+
+
+def test_regret_is_the_distance_of_the_best_values_from_the_maximum():
+    """E33, E34."""
+    trace = small("styblinski-tang")
+    problem = make_problem("styblinski-tang", dim=3, level=2, streams=Streams(0))
+    expected = problem.maximum - trace.best_value.mean(axis=1)
+    assert trace.mean_simple_regret == pytest.approx(expected, rel=1e-12)
+    assert (np.diff(trace.best_value, axis=0) >= 0.0).all()
+
+
+def test_guidance_of_strength_zero_is_the_plain_rule():
+    """E16: S = 1, so not a bit of a query changes."""
+    plain = simulate("ackley", method="ucb", **SMALL)
+    guided = simulate(
+        "ackley", method="guide-ucb", settings={"max_strength": 0}, **SMALL
+    )
+    assert np.array_equal(plain.best_value, guided.best_value)
+    strong = simulate("ackley", method="guide-ucb", **SMALL)
+    assert not np.array_equal(plain.best_value, strong.best_value)
+
+
+def test_progress_is_told_every_round():
+    seen = []
+    trace = small(progress=lambda t, regret: seen.append((t, regret)))
+    assert [t for t, _ in seen] == [0, 1, 2, 3]
+    assert [regret for _, regret in seen] == pytest.approx(trace.mean_simple_regret)
+
+
+def test_saved_record_is_the_record(tmp_path):
+    trace = small()
+    trace.save(tmp_path / "run.json")
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert record == trace.to_record()
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_trace_reads_well_and_draws(tmp_path):
+    trace = small(seed=2)
+    text = str(trace)
+    assert "guide-ucb on ackley, level 2, seed 2: 3 agents, 6 + 3 evaluations" in text
+    assert f"{trace.mean_simple_regret[-1]:.4g} at the end" in text
+    assert "8 up" in text
+    figure = trace.plot(tmp_path / "run.png")
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
+    axes = figure.axes[0]
+    assert axes.lines[-2].get_ydata() == pytest.approx(trace.mean_simple_regret)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"num_rounds": -1}, r"num_rounds must be .* at least 0, got -1"),
+        ({"num_rounds": 2.5}, r"num_rounds must be a whole number .* got 2\.5"),
+        ({"num_rounds": True}, r"num_rounds must be a whole number .* got True"),
+        ({"num_initial": 0}, r"num_initial must be .* at least 1, got 0"),
+        ({"num_agents": 0}, r"num_agents must be at least 1, got 0"),
+        ({"num_agents": 1.5}, r"num_agents"),
+        ({"dim": 0}, r"dim must be at least 1"),
+        ({"dim": 2.5}, r"dim"),
+        ({"seed": -1}, r"seed must be .* at least 0, got -1"),
+        ({"seed": "0"}, r"seed must be a whole number .* got '0'"),
+        ({"level": 4}, r"level must be 1, 2 or 3, got 4"),
+        ({"level": "2"}, r"level must be 1, 2 or 3, got "),
+        ({"noise": -0.1}, r"noise must be .* got -0\.1"),
+        ({"noise": float("nan")}, r"noise must be .* got nan"),
+        ({"noise": "0.1"}, r"noise must be"),
+        ({"noise_units": "furlongs"}, r"noise_units must be .* got 'furlongs'"),
+        ({"common_shift": 0.6}, r"common_shift must lie between 0 and 0\.5, got 0\.6"),
+        ({"common_shift": float("nan")}, r"common_shift must lie .* got nan"),
+        ({"settings": {"beta": "abc"}}, r"beta must be a finite number .* got 'abc'"),
+        ({"settings": {"beta": -1}}, r"beta must be .* at least 0, got -1"),
+        ({"settings": {"beta": float("inf")}}, r"beta must be .* got inf"),
+        ({"settings": {"beta": 10**400}}, r"beta must be"),
+        ({"settings": {"beta": True}}, r"beta must be .* got True"),
+        ({"settings": {"num_paths": 0}}, r"num_paths must be a whole number .* got 0"),
+        ({"settings": {"num_paths": 1.5}}, r"num_paths must be a whole .* got 1\.5"),
+        ({"settings": {"belief": "none"}}, r"belief must be one of dpgmm, single-gau"),
+        ({"settings": {"belief": ["dpgmm"]}}, r"belief must be one of"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_wrong_specs_are_refused(changes, words):
+    with pytest.raises(SettingsError, match=words):
+        simulate("ackley", **{**SMALL, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "nearest"),
+    [
+        ({"problem": "akley"}, "'ackley'"),
+        ({"method": "guide-ubc"}, "'guide-ucb'"),
+        ({"settings": {"bta": 1}}, "'beta'"),
+    ],
+)
+def test_unknown_names_name_the_nearest(changes, nearest):
+    with pytest.raises(UnknownNameError, match=f"Did you mean.*{nearest}"):
+        simulate(**{**SMALL, **changes})
+
+
+def test_plot_refuses_an_unknown_ending(tmp_path):
+    trace = small(num_rounds=0)
+    with pytest.raises(FedBOError, match="ending"):
+        trace.plot(tmp_path / "run.docx")
