@@ -3,6 +3,7 @@
 import numpy as np
 
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
+from guidefbo.agent.surrogate.kernel import matern52, squared_distances
 
 STEP = 1e-5
 """Of central differences: their error is STEP² f''' / 6 plus rounding eps |f| / STEP,
@@ -45,3 +46,18 @@ def make_gp(n, d, seed=0, noise_variance=0.01, level=0.0, **hyper):
     return GaussianProcess.condition(
         X, level + smooth_values(X), Hyperparameters(**settings)
     )
+
+
+def make_data(n, d, seed=0, noise_std=0.1):
+    """Return n random points and their noisy values."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    return X, smooth_values(X) + noise_std * rng.standard_normal(n)
+
+
+def covariance(X, theta, noise_variance):
+    """Return k(X, X) + noise I for logarithmic hyperparameters theta."""
+    d = X.shape[1]
+    noise = np.exp(theta[d + 1]) if noise_variance is None else noise_variance
+    q = squared_distances(X, X, np.exp(theta[:d]))
+    return matern52(q, np.exp(theta[d])) + noise * np.eye(len(X))

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import chisquare, norm
+from tests.agent.numerics import differences, make_gp
 
 from guidefbo.agent.decision.nei import (
     FAR_TAIL,
@@ -23,7 +24,6 @@ from guidefbo.agent.guidance.figp import InterventionalPosterior
 from guidefbo.agent.guidance.scaling import LocalScaling
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.core.component import Components
-from tests.agent.numerics import differences, make_gp
 
 RULES = {
     "ucb": UpperConfidenceBound(beta=4.0),
@@ -38,9 +38,9 @@ def stream(seed=0):
 
 def widen(gp, strength=1.5):
     received = Components(
-        weights=[0.6, 0.3],
-        centers=[[0.2, 0.7], [0.8, 0.4]],
-        variances=[[0.05, 0.02], [0.1, 0.1]],
+        weights=np.array([0.6, 0.3]),
+        centers=np.array([[0.2, 0.7], [0.8, 0.4]]),
+        variances=np.array([[0.05, 0.02], [0.1, 0.1]]),
     )
     scaling = LocalScaling.widening(GuidanceField.of(received), strength, gp.X)
     return InterventionalPosterior(local=gp, scaling=scaling)
@@ -233,11 +233,11 @@ class Flat(Quadratic):
 
 
 class Liar(Quadratic):
-    """An acquisition whose gradient leads away from its peak."""
+    """An acquisition that a climb mistakes for its opposite."""
 
     def value_and_gradient(self, X):
         value, gradient = super().value_and_gradient(X)
-        return value, -gradient
+        return -value, -gradient
 
 
 @given(
@@ -268,7 +268,7 @@ def test_search_repeats_with_its_stream_and_only_then():
 
 
 def test_search_is_never_worse_than_its_best_raw_point():
-    # A gradient that lies leads every start away; the raw point is what remains.
+    # Every climb leads away from the peak; the best raw point is what remains.
     acquisition = Liar([0.3, 0.6])
     x = maximise_acquisition(acquisition, 2, SearchSettings(num_raw=64), stream())
     raw = acquisition.evaluated[0]

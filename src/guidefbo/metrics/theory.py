@@ -36,9 +36,7 @@ def regret_bound(
         max_strength: λ_max, at least 0.
         max_field: G_max, largest value the guidance field can take.
     """
-    _require_positive(
-        num_rounds=num_rounds, beta=beta, noise_variance=noise_variance
-    )
+    _require_positive(num_rounds=num_rounds, beta=beta, noise_variance=noise_variance)
     _require_not_negative(
         information_gain=information_gain,
         max_strength=max_strength,
@@ -88,7 +86,7 @@ def selection_threshold(
     return (gap + pull) / (root * (2.0 + strength * field_at_query))  # E37
 
 
-def _require_positive(**values: float) -> None:
+def _require_positive(**values: int | float) -> None:
     for name, value in values.items():
         if not (isfinite(value) and value > 0):
             raise SettingsError(
@@ -96,7 +94,7 @@ def _require_positive(**values: float) -> None:
             )
 
 
-def _require_not_negative(**values: float) -> None:
+def _require_not_negative(**values: int | float) -> None:
     for name, value in values.items():
         if not (isfinite(value) and value >= 0):
             raise SettingsError(

@@ -114,10 +114,6 @@ class Responses(NamedTuple):
     """Logarithms of the responsibilities before they are normalised."""
     norm: Stack
     """(S, u) their norms."""
-    log_det: Stack
-    """(S, K) log determinants of the covariances."""
-    halves: Stack
-    """(S, K, d) arguments of the Wishart's gamma functions."""
 
 
 def maximise(data: Data, R: Stack, settings: VariationalSettings) -> Factors:
@@ -152,10 +148,9 @@ def respond(data: Data, factors: Factors) -> Responses:
     f, d = factors, len(data.mean)
     precision, log_det = data.geometry.invert(f.C)
     linear = data.geometry.apply(precision, f.means)
-    halves = 0.5 * (f.nu[..., None] - np.arange(d))
     constant = _expected_log_stick(f) + 0.5 * (
         d * (LOG_2 - LOG_2PI - 1.0 / f.beta - np.log(f.nu))
-        + digamma(halves).sum(axis=-1)
+        + digamma(_wishart_halves(f, d)).sum(axis=-1)
         - log_det
         - (linear * f.means).sum(axis=-1)
     )
@@ -168,18 +163,20 @@ def respond(data: Data, factors: Factors) -> Responses:
     R = np.exp(log_R)
     norm = R.sum(axis=1)
     R *= (data.counts / norm)[:, None]
-    return Responses(R=R, log_R=log_R, norm=norm, log_det=log_det, halves=halves)
+    return Responses(R=R, log_R=log_R, norm=norm)
 
 
 def evidence_bound(data: Data, factors: Factors, responses: Responses) -> Values:
     """Return each start's evidence bound, up to a constant of the data.
 
-    The factors must be those that the responses were computed from.
+    The factors must be those that `maximise` made of the responses: only there do the
+    terms that depend on the data cancel.
     """
     f, r, d = factors, responses, len(data.mean)
     entropy = np.log(r.norm) @ data.counts - np.einsum("sku,sku->s", r.R, r.log_R)
-    log_wishart = 0.5 * f.nu * (r.log_det + d * np.log(f.nu) - d * LOG_2)
-    log_wishart -= gammaln(r.halves).sum(axis=-1)
+    _, log_det = data.geometry.invert(f.C)
+    log_wishart = 0.5 * f.nu * (log_det + d * np.log(f.nu) - d * LOG_2)
+    log_wishart -= gammaln(_wishart_halves(f, d)).sum(axis=-1)
     log_sticks = betaln(f.a, f.b) - 0.5 * d * np.log(f.beta)
     return entropy + (log_sticks - log_wishart).sum(axis=1)
 
@@ -200,23 +197,27 @@ def infer(data: Data, R: Stack, settings: VariationalSettings) -> Factors | None
     factors = maximise(data, R, settings)
     for sweep in range(1, settings.max_sweeps + 1):
         responses = respond(data, factors)
-        if sweep % CHECK_EVERY == 0:
-            bound = evidence_bound(data, factors, responses)
-            done = bound - previous < CHECK_EVERY * settings.tolerance
-            if done.any():
-                winner = int(np.argmax(np.where(done, bound, -np.inf)))
-                if bound[winner] > best_bound:
-                    best, best_bound = factors.pick(winner), bound[winner]
-                going = np.flatnonzero(~done & (bound > best_bound))
-                if len(going) == 0:
-                    return best
-                previous = bound[going]
-                factors = maximise(data, responses.R[going], settings)
-                continue
-            previous = bound
         factors = maximise(data, responses.R, settings)
+        if sweep % CHECK_EVERY != 0:
+            continue
+        bound = evidence_bound(data, factors, responses)
+        done = bound - previous < CHECK_EVERY * settings.tolerance
+        previous = bound
+        if done.any():
+            winner = int(np.argmax(np.where(done, bound, -np.inf)))
+            if bound[winner] > best_bound:
+                best, best_bound = factors.pick(winner), bound[winner]
+            going = np.flatnonzero(~done & (bound > best_bound))
+            if len(going) == 0:
+                return best
+            factors, previous = factors.pick(going), bound[going]
     # Whatever still runs has a higher bound than any start that converged.
     return None
+
+
+def _wishart_halves(f: Factors, d: int) -> Stack:
+    """Return (nu - j) / 2 for j < d, the arguments of the Wishart's gammas."""
+    return 0.5 * (f.nu[..., None] - np.arange(d))
 
 
 def _expected_log_stick(f: Factors) -> Stack:

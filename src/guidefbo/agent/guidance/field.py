@@ -30,11 +30,9 @@ class GuidanceField:
         """
         w = np.clip(components.weights, 0.0, 1.0)
         w = w / max(1.0, float(w.sum()))
-        v = components.variances
-        precisions: NDArray[np.float64] = 1.0 / v
-        if components.is_full:
-            precisions = np.linalg.inv(v).astype(np.float64)
-        return cls(weights=w, centers=components.centers, precisions=precisions)
+        return cls(
+            weights=w, centers=components.centers, precisions=_invert(components)
+        )
 
     def __call__(self, X: Points) -> Values:
         """Return G at the rows of X."""
@@ -52,3 +50,9 @@ class GuidanceField:
         # The weights may sum to one plus rounding; G may not.
         G = np.minimum(bumps.sum(axis=1), 1.0)  # E15
         return G, -np.einsum("bp,bpd->bd", bumps, pull)
+
+
+def _invert(components: Components) -> NDArray[np.float64]:
+    if components.is_full:
+        return np.linalg.inv(components.variances).astype(np.float64)
+    return 1.0 / components.variances

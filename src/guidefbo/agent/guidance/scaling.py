@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from guidefbo.agent.guidance.field import GuidanceField
 from guidefbo.agent.surrogate.kernel import squared_distances
@@ -57,7 +58,7 @@ class LocalScaling:
         lam = np.where(known, 0.0, self.strength)
         return 1.0 + lam * G, lam[:, None] * dG  # E16
 
-    def _is_known(self, X: Points) -> Values:
+    def _is_known(self, X: Points) -> NDArray[np.bool_]:
         unit = np.ones(X.shape[1])
         q = squared_distances(X, self.observed, unit)
         return q.min(axis=1) < KNOWN_RADIUS**2

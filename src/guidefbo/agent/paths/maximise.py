@@ -71,9 +71,11 @@ class FeatureSampler:
             address.at(Purpose.FEATURES),
         )
         posterior = WeightPosterior.of(features(gp.X), hyper.noise_variance)
-        # Paths are only compared with each other: single precision is enough.
+        # Paths are only compared with each other: single precision is enough, once the
+        # level that all candidates share is taken off.
         Phi = features.single(candidates)
-        mean = gp.predict_mean(candidates).astype(np.float32)
+        mean = gp.predict_mean(candidates)
+        mean = (mean - mean.max()).astype(np.float32)
         stream = address.at(Purpose.WEIGHTS)
         winners = np.empty(self.num_paths, dtype=np.intp)
         for first in range(0, self.num_paths, BLOCK):

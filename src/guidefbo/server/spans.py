@@ -1,0 +1,215 @@
+"""The span of two groups of points: the largest distance between their members.
+
+Distances are squared and unscaled here; every one of them comes out of the same sum,
+coordinate after coordinate, so that equal distances are equal in every digit wherever
+they are computed. The span of two large groups is found with a matrix product, which
+is fast but not exact to the last digit; the few members it cannot tell apart are then
+measured again with the plain sum.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Reals: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.intp]
+
+_PAIRS_AT_ONCE = 20_000
+"""Member pairs measured together: the working arrays stay in the cache."""
+
+_PRODUCT_CELLS = 1 << 17
+"""Cells of one matrix product, about a megabyte."""
+
+_WORTH_A_PRODUCT = 2_000
+"""Member pairs below which the plain sum beats the overhead of a product."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """Points cut into groups, with what bounds the span of two groups cheaply."""
+
+    names: Indices
+    """Index of the first member of each group, increasing."""
+    start: Indices
+    """Where each group begins once the points are sorted by group."""
+    size: Indices
+    """Number of members."""
+    columns: Reals
+    """Coordinates of the points sorted by group, one row per coordinate."""
+    center: Reals
+    """Mean of the members."""
+    spread: Reals
+    """Mean squared distance of the members to their mean."""
+    far: tuple[Indices, Indices]
+    """The member farthest from the mean, and the one farthest from that member."""
+    left: Reals
+    """Rows whose product with those of `right` is about the squared distance."""
+    right: Reals
+    """See `left`."""
+    blur: float
+    """How far that product may be from the plain sum, twice."""
+
+
+def squared_distance(first: Reals, second: Reals) -> Reals:
+    """Return ||a - b||^2 over the last axis, broadcasting the others."""
+    coordinates = range(first.shape[-1])
+    return reduce(
+        np.add, (np.square(first[..., i] - second[..., i]) for i in coordinates)
+    )
+
+
+def gather(points: Reals, root: Indices) -> Groups:
+    """Sort `points` into groups; `root` names the first member of each one's group."""
+    names, label = np.unique(root, return_inverse=True)
+    size = np.bincount(label)
+    start = np.cumsum(size) - size
+    members = points[np.argsort(label, kind="stable")]
+    offset = members - np.repeat(points[names], size, axis=0)
+    # Means are taken relative to a member: far from the origin, digits would be lost.
+    mean = np.add.reduceat(offset, start) / size[:, None]
+    from_mean = np.square(offset - np.repeat(mean, size, axis=0)).sum(axis=1)
+    end = _farthest(from_mean, start, size)
+    from_end = np.square(members - np.repeat(members[end], size, axis=0)).sum(axis=1)
+    left, right, blur = _factors(members)
+    return Groups(
+        names=names,
+        start=start,
+        size=size,
+        columns=np.ascontiguousarray(members.T),
+        center=points[names] + mean,
+        spread=np.add.reduceat(from_mean, start) / size,
+        far=(end, _farthest(from_end, start, size)),
+        left=left,
+        right=right,
+        blur=blur,
+    )
+
+
+def spans(groups: Groups, first: Indices, second: Indices, most: Reals) -> Reals:
+    """Return the squared span of each pair of groups, or infinity above `most`.
+
+    Args:
+        groups: The groups.
+        first: One group of each pair, equal ones side by side.
+        second: The other group of each pair.
+        most: Spans above this value are not needed.
+    """
+    found = _span_of_ends(groups, first, second)
+    work = groups.size[first] * groups.size[second]
+    found[found > most] = np.inf
+    unsure = np.flatnonzero((work > 1) & (found <= most))
+    if unsure.size:
+        found[unsure] = _measure(groups, first[unsure], second[unsure], work[unsure])
+        found[found > most] = np.inf
+    return found
+
+
+def _farthest(distance: Reals, start: Indices, size: Indices) -> Indices:
+    """Return the place of the first largest distance within each group."""
+    peak = np.repeat(np.maximum.reduceat(distance, start), size)
+    places = np.flatnonzero(distance == peak)
+    return places[np.searchsorted(places, start)]
+
+
+def _factors(members: Reals) -> tuple[Reals, Reals, float]:
+    """Return rows a, b with a @ b.T = ||x - y||^2 up to rounding, and its blur."""
+    centred = members - members.mean(axis=0)
+    norm = np.square(centred).sum(axis=1)
+    one = np.ones_like(norm)
+    left = np.column_stack([-2.0 * centred, one, norm])
+    right = np.column_stack([centred, norm, one])
+    blur = 16 * left.shape[1] * np.finfo(np.float64).eps * norm.max()
+    return left, right, float(blur)
+
+
+def _paired(columns: Reals, i: Indices, j: Indices) -> Reals:
+    """Return the squared distances of the members `i` to the members `j`."""
+    return reduce(np.add, (np.square(x[i] - x[j]) for x in columns))
+
+
+def _span_of_ends(groups: Groups, first: Indices, second: Indices) -> Reals:
+    """Return the largest squared distance among the far members: a lower bound."""
+    found = np.zeros(first.size)
+    for at in range(0, first.size, _PAIRS_AT_ONCE):
+        part = slice(at, at + _PAIRS_AT_ONCE)
+        for a in groups.far:
+            for b in groups.far:
+                ends = _paired(groups.columns, a[first[part]], b[second[part]])
+                np.maximum(found[part], ends, out=found[part])
+    return found
+
+
+def _measure(groups: Groups, first: Indices, second: Indices, work: Indices) -> Reals:
+    """Return the exact squared spans, by plain sums or by products."""
+    found = np.empty(first.size)
+    opens = np.flatnonzero(np.diff(first, prepend=-1))
+    counts = np.diff(opens, append=first.size)
+    heavy = np.add.reduceat(work, opens) > _WORTH_A_PRODUCT
+    light = np.flatnonzero(~np.repeat(heavy, counts))
+    a, b = first[light], second[light]
+    found[light] = _by_sums(
+        groups.columns, groups.start[a], groups.size[a], groups.start[b], groups.size[b]
+    )
+    for at, count in zip(opens[heavy], counts[heavy], strict=True):
+        part = slice(at, at + count)
+        found[part] = _by_product(groups, int(first[at]), second[part])
+    return found
+
+
+def _portions(work: Indices) -> Iterator[slice]:
+    """Cut a list of tasks into runs of about `_PAIRS_AT_ONCE` member pairs."""
+    total = np.cumsum(work)
+    begin = 0
+    while begin < work.size:
+        goal = total[begin] - work[begin] + _PAIRS_AT_ONCE
+        end = max(begin + 1, int(np.searchsorted(total, goal)))
+        yield slice(begin, end)
+        begin = end
+
+
+def _by_sums(
+    columns: Reals, start_a: Indices, size_a: Indices, start_b: Indices, size_b: Indices
+) -> Reals:
+    """Return the squared spans of member ranges, each pair of members measured."""
+    found = np.empty(start_a.size)
+    work = size_a * size_b
+    for part in _portions(work):
+        count = work[part]
+        opens = np.cumsum(count) - count
+        place = np.arange(count.sum()) - np.repeat(opens, count)
+        row, column = np.divmod(place, np.repeat(size_b[part], count))
+        i = np.repeat(start_a[part], count) + row
+        j = np.repeat(start_b[part], count) + column
+        found[part] = np.maximum.reduceat(_paired(columns, i, j), opens)
+    return found
+
+
+def _by_product(groups: Groups, a: int, partners: Indices) -> Reals:
+    """Return the squared spans of group `a` to its `partners`."""
+    size = groups.size[partners]
+    opens = np.cumsum(size) - size
+    members = np.repeat(groups.start[partners] - opens, size) + np.arange(size.sum())
+    begin, count = groups.start[a], groups.size[a]
+    about = _column_peaks(groups.left[begin : begin + count], groups.right[members])
+    least = np.maximum.reduceat(about, opens) - groups.blur
+    close = np.flatnonzero(about >= np.repeat(least, size))
+    one = np.ones_like(close)
+    exact = _by_sums(groups.columns, begin * one, count * one, members[close], one)
+    return np.maximum.reduceat(exact, np.searchsorted(close, opens))
+
+
+def _column_peaks(left: Reals, right: Reals) -> Reals:
+    """Return the largest entry of each column of left @ right.T, piece by piece."""
+    peaks = np.full(len(right), -np.inf)
+    height = min(len(left), 256)
+    width = _PRODUCT_CELLS // height
+    for row in range(0, len(left), height):
+        for at in range(0, len(right), width):
+            part = slice(at, at + width)
+            product = left[row : row + height] @ right[part].T
+            np.maximum(peaks[part], product.max(axis=0), out=peaks[part])
+    return peaks

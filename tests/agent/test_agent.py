@@ -1,0 +1,233 @@
+import numpy as np
+import pytest
+from tests.agent.numerics import make_data, make_gp
+
+from guidefbo.agent.belief.mixture import Mixture
+from guidefbo.agent.belief.single_gaussian import SingleGaussian
+from guidefbo.agent.catalog import BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
+from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.decision.search import SearchSettings
+from guidefbo.agent.decision.ucb import UpperConfidenceBound
+from guidefbo.agent.guidance.figp import InterventionalPosterior
+from guidefbo.agent.guidance.schedule import decaying
+from guidefbo.agent.loop import Agent
+from guidefbo.agent.paths.maximise import ExactSampler, OptimumSamples
+from guidefbo.agent.strategies.guide import GuideAgent
+from guidefbo.agent.strategies.independent import IndependentAgent
+from guidefbo.agent.surrogate.fit import Priors
+from guidefbo.agent.surrogate.model import Model
+from guidefbo.core.component import Components
+from guidefbo.core.errors import DataError, WireError
+from guidefbo.core.streams import Streams
+from guidefbo.wire.guide import MAX_SCORE, GuidancePacket
+
+
+def guide(**parts):
+    settings = {
+        "sampler": ExactSampler(num_paths=60),
+        "belief": SingleGaussian(),
+        "intervention": INTERVENTIONS["local"],
+        "schedule": decaying,
+        "num_candidates": 80,
+        "max_strength": 2.0,
+        "lcb_coefficient": 1.0,
+    }
+    return GuideAgent(**settings | parts)
+
+
+def make_agent(side=None, seed=0, num_points=6, agent_id=0):
+    X, y = make_data(num_points, 2)
+    return Agent(
+        agent_id=agent_id,
+        data=Dataset(X=X, y=y),
+        model=Model(noise_std=0.1, is_standardised=False, priors=Priors()),
+        side=side or guide(),
+        rule=UpperConfidenceBound(beta=4.0),
+        search=SearchSettings(num_raw=40, num_starts=4),
+        streams=Streams(seed),
+    )
+
+
+def make_packet(dim=2):
+    return GuidancePacket(
+        components=Components(
+            weights=np.array([0.7]),
+            centers=np.full((1, dim), 0.3),
+            variances=np.full((1, dim), 0.05),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.zeros((1, 2)), np.array([np.nan]), "must be a finite number, got nan"),
+        (np.zeros((1, 2)), np.array([np.inf]), "must be a finite number, got inf"),
+        (np.array([[0.5, 1.2]]), np.zeros(1), "unit cube, got coordinates from 0.5"),
+        (np.array([[np.nan, 0.2]]), np.zeros(1), "unit cube"),
+    ],
+)
+def test_unusable_observations_are_refused(X, y, message):
+    with pytest.raises(DataError, match=message):
+        Dataset(X=X, y=y)
+
+
+def test_data_are_copied_and_appended_to_a_new_set():
+    X, y = make_data(3, 2)
+    data = Dataset(X=X, y=y)
+    longer = data.append(np.full((1, 2), 0.5), np.array([9.0]))
+    X[0, 0] = 0.123
+    assert data.X[0, 0] != 0.123
+    assert (len(data), len(longer)) == (3, 4)
+    assert longer.y[-1] == 9.0
+    assert (longer.X[:3] == data.X).all()
+
+
+def test_upload_is_the_dominant_component_with_its_score():
+    """E12, E13, E14: centre, spread and mass of the heaviest component."""
+    gp = make_gp(6, 2)
+    data = Dataset(X=gp.X, y=np.arange(6.0))
+    centers = np.array([[0.9, 0.9], [0.1, 0.2], [0.4, 0.6]])
+    variances = np.array([[0.01, 0.02], [0.03, 0.04], [0.05, 0.06]])
+
+    def belief(samples, stream):
+        del stream
+        assert samples.counts.sum() == 60
+        masses = np.array([0.2, 0.3, 0.5])
+        return Mixture(masses=masses, centers=centers, variances=variances)
+
+    upload = guide(belief=belief).upload(gp, data, Streams(1).of(0, 1))
+    assert upload.mass == 0.5
+    assert upload.center.tolist() == [0.4, 0.6]
+    assert upload.variance.tolist() == [0.05, 0.06]
+    mean, std = gp.predict(centers[2:])
+    expected = (mean[0] - std[0] - 2.5) / (np.std(data.y, ddof=1) + 1e-6)
+    assert upload.value_score == pytest.approx(expected, rel=1e-9)
+
+
+def test_upload_candidates_are_uniform_and_fresh_every_round():
+    gp, seen = make_gp(6, 2), []
+
+    def spy(posterior, candidates, address):
+        del posterior, address
+        seen.append(candidates)
+        return OptimumSamples(points=candidates[:2], counts=np.ones(2))
+
+    data = Dataset(X=gp.X, y=np.arange(6.0))
+    for t in (1, 1, 2):
+        guide(sampler=spy, num_candidates=500).upload(gp, data, Streams(0).of(3, t))
+    assert seen[0].shape == (500, 2)
+    assert (seen[0] == seen[1]).all()
+    assert (seen[0] != seen[2]).any(axis=1).all()
+    # Means of 500 uniforms have a standard error of 0.013.
+    assert seen[0].mean(axis=0) == pytest.approx([0.5, 0.5], abs=0.05)
+
+
+def test_upload_of_equal_observations_stays_within_the_wire():
+    # E14: without any spread the score is huge, and clipped.
+    gp = make_gp(1, 2)
+    data = Dataset(X=gp.X, y=np.array([1e4]))
+    upload = guide().upload(gp, data, Streams(0).of(0, 1))
+    assert upload.value_score == -MAX_SCORE
+
+
+def test_guidance_decides_only_when_a_packet_arrived():
+    """E16, E17, E18: strength λ_max / √t on the received field."""
+    gp = make_gp(6, 2)
+    assert guide().decision_posterior(gp, None, 1) is gp
+    posterior = guide().decision_posterior(gp, make_packet(), 4)
+    assert isinstance(posterior, InterventionalPosterior)
+    x = np.array([[0.3, 0.3]])
+    assert posterior.predict(x)[1] == pytest.approx(
+        (1.0 + 2.0 / 2.0 * 0.7) * gp.predict(x)[1], rel=1e-12
+    )
+
+
+def test_a_packet_of_another_dimension_is_refused():
+    with pytest.raises(WireError, match="dimension 2, got 3"):
+        guide().decision_posterior(make_gp(6, 2), make_packet(3), 1)
+
+
+def test_the_independent_agent_hears_and_says_nothing():
+    gp, side = make_gp(6, 2), IndependentAgent()
+    data = Dataset(X=gp.X, y=np.arange(6.0))
+    assert side.upload(gp, data, Streams(0).of(0, 1)) is None
+    assert side.decision_posterior(gp, make_packet(), 1) is gp
+
+
+def play(agent, num_rounds, packet=None):
+    queries = []
+    for _ in range(num_rounds):
+        agent.upload()
+        if packet is not None:
+            agent.receive(packet)
+        x = agent.ask()
+        assert ((x >= 0.0) & (x <= 1.0)).all()
+        agent.tell(x, float(-((x - 0.4) ** 2).sum()))
+        queries.append(x)
+    return np.array(queries)
+
+
+def test_a_round_grows_the_data_and_ends_the_packet():
+    agent = make_agent()
+    assert (agent.t, len(agent.data)) == (1, 6)
+    first = agent.posterior
+    assert agent.posterior is first
+    queries = play(agent, 2, make_packet())
+    assert (agent.t, len(agent.data)) == (3, 8)
+    assert (agent.data.X[6:] == queries).all()
+    assert agent.posterior is not first
+    # The packet was for that round: the next decision is local again.
+    assert (agent.ask() == make_agent_like(agent).ask()).all()
+
+
+def make_agent_like(agent):
+    """Return an independent agent with the same data, two rounds on."""
+    twin = make_agent(side=IndependentAgent())
+    for x, y in zip(agent.data.X[6:], agent.data.y[6:], strict=True):
+        twin.tell(x, float(y))
+    return twin
+
+
+def test_runs_repeat_with_their_seed_and_differ_between_agents():
+    one, two, other = (
+        play(make_agent(seed=seed), 2, make_packet()) for seed in (5, 5, 6)
+    )
+    assert (one == two).all()
+    assert (one != other).any()
+    uploads = [make_agent(agent_id=n).upload().center for n in (0, 1)]
+    assert (uploads[0] != uploads[1]).any()
+
+
+def test_asking_twice_gives_one_answer():
+    agent = make_agent()
+    assert (agent.ask() == agent.ask()).all()
+
+
+@pytest.mark.parametrize("belief", BELIEFS)
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("intervention", INTERVENTIONS)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("is_full", [False, True])
+def test_every_combination_of_parts_plays_a_round(
+    belief, sampler, intervention, schedule, is_full
+):
+    side = guide(
+        belief=BELIEFS[belief](4, is_full),
+        sampler=SAMPLERS[sampler](30, 40),
+        intervention=INTERVENTIONS[intervention],
+        schedule=SCHEDULES[schedule],
+    )
+    agent = make_agent(side=side)
+    upload = agent.upload()
+    assert upload.variance.ndim == 1 + is_full
+    agent.receive(
+        GuidancePacket(
+            components=Components(
+                weights=np.array([upload.mass]),
+                centers=upload.center[None],
+                variances=upload.variance[None],
+            )
+        )
+    )
+    assert agent.ask().shape == (2,)

@@ -1,0 +1,229 @@
+"""Every strategy and rule of the catalogue keeps the exported contracts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from guidefbo.core.component import Components
+from guidefbo.core.errors import WireError
+from guidefbo.methods.build import build_agent_side, build_rule, build_server_side
+from guidefbo.methods.catalog import METHODS, RULES, STRATEGIES, Method
+from guidefbo.methods.settings import Settings
+from guidefbo.testing import (
+    check_agent_side,
+    check_posterior,
+    check_rule,
+    check_server_side,
+    example_posterior,
+)
+from guidefbo.testing.examples import guided_posterior
+from guidefbo.wire.guide import GuidancePacket, OptimumUpload
+
+LIGHT = Settings.of({"num_paths": 60, "num_features": 64, "num_candidates": 120})
+PARTS = [
+    {},
+    {"belief": "single-gaussian"},
+    {"covariance": "full"},
+    {"intervention": "uniform"},
+    {"sampler": "exact"},
+]
+
+
+def packet(is_full):
+    variances = np.array([[0.02, 0.05, 0.1], [0.3, 0.01, 0.04]])
+    return GuidancePacket(
+        components=Components(
+            weights=np.array([0.7, 0.2]),
+            centers=np.array([[0.2, 0.5, 0.9], [0.6, 0.6, 0.1]]),
+            variances=np.stack([np.diag(v) for v in variances])
+            if is_full
+            else variances,
+        )
+    )
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+@pytest.mark.parametrize("name", RULES)
+def test_rules(name, dim):
+    """E19, E20, E22 with their gradients."""
+    check_rule(build_rule(Method(strategy="independent", rule=name), LIGHT), dim=dim)
+
+
+@pytest.mark.parametrize("part", PARTS, ids=str)
+def test_agent_side_of_guide(part):
+    settings = replace(LIGHT, **part)
+    side = build_agent_side(METHODS["guide-ucb"], settings, 3)
+    check_agent_side(side, packets=[packet(part.get("covariance") == "full")])
+
+
+def test_agent_side_without_federation():
+    check_agent_side(
+        build_agent_side(METHODS["ucb"], LIGHT, 3), packets=[packet(False)]
+    )
+
+
+def test_server_side_of_every_strategy():
+    checked = []
+    for strategy in STRATEGIES:
+        server = build_server_side(Method(strategy=strategy, rule="ucb"), LIGHT)
+        if server is not None:
+            check_server_side(server, UPLOADS[strategy])
+            checked.append(strategy)
+    assert checked == ["guide"]
+
+
+UPLOADS = {
+    "guide": {
+        agent: OptimumUpload(
+            mass=0.2 + agent / 40,
+            center=np.array([agent / 30, 0.5]),
+            variance=np.array([0.01, 0.02]),
+            value_score=agent / 9 - 1,
+        )
+        for agent in (4, 0, 17, 5, 18, 29)
+    }
+}
+
+
+def test_posteriors():
+    """E02, E03, E18."""
+    local = example_posterior()
+    check_posterior(local)
+    check_posterior(guided_posterior(local))
+
+
+@pytest.mark.parametrize("variance", [5e-324, 1e-310, 1e-300, 1e-12, 1e300])
+def test_components_that_pass_the_wire_give_finite_guidance(variance):
+    """E15, E16: what the wire accepts, the agent can compute with."""
+    try:
+        extreme = GuidancePacket(
+            components=Components(
+                weights=np.ones(1),
+                centers=np.full((1, 3), 0.5),
+                variances=np.full((1, 3), variance),
+            )
+        )
+    except WireError:
+        return
+    local = example_posterior()
+    side = build_agent_side(METHODS["guide-ucb"], LIGHT, 3)
+    posterior = side.decision_posterior(local, extreme, 1)
+    X = np.array([[0.5, 0.5, 0.5], [0.1, 0.2, 0.3]])
+    assert all(np.isfinite(moment).all() for moment in posterior.moments(X))
+    assert (posterior.predict(X)[1] >= local.predict(X)[1]).all()
+
+
+# The suites notice what they are for.
+
+
+class Wrapped:
+    """A rule whose acquisition is tampered with."""
+
+    def __init__(self, tamper):
+        self.rule = build_rule(METHODS["ucb"], LIGHT)
+        self.tamper = tamper
+
+    def acquisition(self, posterior, stream):
+        inner = self.rule.acquisition(posterior, stream)
+        return self.tamper(inner, stream)
+
+
+class WrongGradient:
+    def __init__(self, inner, stream):
+        self.value, self.inner = inner.value, inner
+
+    def value_and_gradient(self, X):
+        value, gradient = self.inner.value_and_gradient(X)
+        return value, 1.001 * gradient
+
+
+class Noisy:
+    def __init__(self, inner, stream):
+        self.inner = inner
+
+    def value(self, X):
+        return self.value_and_gradient(X)[0]
+
+    def value_and_gradient(self, X):
+        value, gradient = self.inner.value_and_gradient(X)
+        return value + id(self) % 1000, gradient
+
+
+class Batched:
+    def __init__(self, inner, stream):
+        self.inner = inner
+
+    def value(self, X):
+        return self.value_and_gradient(X)[0]
+
+    def value_and_gradient(self, X):
+        value, gradient = self.inner.value_and_gradient(X)
+        return value - value.mean(), gradient
+
+
+class Tall(Noisy):
+    def value_and_gradient(self, X):
+        value, gradient = self.inner.value_and_gradient(X)
+        return value[:, None], gradient
+
+
+@pytest.mark.parametrize(
+    ("tamper", "words"),
+    [
+        (WrongGradient, "finite differences"),
+        (Batched, "must not depend on the points beside it"),
+        (Tall, "must have shape"),
+        (Noisy, "same stream"),
+    ],
+)
+def test_rule_suite_notices(tamper, words):
+    with pytest.raises(AssertionError, match=words):
+        check_rule(Wrapped(tamper))
+
+
+class Forgetful:
+    """A server that answers in the order of arrival and forgets the last agent."""
+
+    def __init__(self, forgets):
+        self.server = build_server_side(METHODS["guide-ucb"], LIGHT)
+        self.upload_type, self.packet_type = OptimumUpload, GuidancePacket
+        self.forgets = forgets
+
+    def aggregate(self, uploads, t, stream):
+        if not uploads:
+            return {}
+        first = next(iter(uploads.values()))
+        if self.forgets:
+            kept = dict(list(uploads.items())[:-1]) or uploads
+            return self.server.aggregate(kept, t, stream)
+        alone = self.server.aggregate({0: first}, t, stream)[0]
+        return dict.fromkeys(uploads, alone)
+
+
+def test_server_suite_notices():
+    with pytest.raises(AssertionError, match="must get a packet each"):
+        check_server_side(Forgetful(True), UPLOADS["guide"])
+    with pytest.raises(AssertionError, match="must not depend on the order"):
+        check_server_side(Forgetful(False), UPLOADS["guide"])
+
+
+class Unrepeatable:
+    """An agent side that reads a clock of its own."""
+
+    def __init__(self):
+        self.side = build_agent_side(METHODS["guide-ucb"], LIGHT, 3)
+        self.count = 0
+
+    def upload(self, posterior, data, address):
+        self.count += 1
+        message = self.side.upload(posterior, data, address)
+        return replace(message, value_score=message.value_score + self.count)
+
+    def decision_posterior(self, posterior, packet, t):
+        return posterior
+
+
+def test_agent_suite_notices():
+    with pytest.raises(AssertionError, match="must give the same upload"):
+        check_agent_side(Unrepeatable())

@@ -1,0 +1,114 @@
+"""What importing the package costs and brings along; each in a fresh interpreter."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from importlib.metadata import requires
+from pathlib import Path
+
+import pytest
+
+import guidefbo
+
+HEAVY = ["torch", "botorch", "sklearn", "fastapi", "matplotlib", "typer", "rich"]
+"""None of these is needed to run a federation."""
+LIMIT = 0.5
+"""Seconds for `import guidefbo` on one core, interpreter start-up not counted."""
+
+
+def run(code):
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def loaded_by(code):
+    code += "\nimport json, sys\n"
+    code += f"print(json.dumps(sorted(set({HEAVY}) & set(sys.modules))))"
+    return json.loads(run(code).splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import guidefbo",
+        "from guidefbo import Float, Space, optimize, simulate",
+        "from guidefbo import simulate; simulate('sphere', dim=2, num_agents=2, "
+        "num_initial=4, num_rounds=1)",
+        "import guidefbo.agent.loop, guidefbo.server.strategies.guide",
+    ],
+)
+def test_nothing_heavy_is_loaded(code):
+    assert loaded_by(code) == []
+
+
+def test_import_alone_loads_no_numerics():
+    code = "import guidefbo, sys; print('numpy' in sys.modules, 'scipy' in sys.modules)"
+    assert run(code).split() == ["False", "False"]
+
+
+def test_import_is_quick():
+    code = (
+        "import time; began = time.perf_counter(); import guidefbo; "
+        "print(time.perf_counter() - began)"
+    )
+    assert min(float(run(code)) for _ in range(3)) < LIMIT
+
+
+def test_command_needs_declared_packages_only():
+    """What only a dependency's dependency brings may be gone with its next release."""
+    declared = {re.match(r"[\w-]+", line)[0] for line in requires("guidefbo")}
+    needed = {re.match(r"[\w-]+", line)[0] for line in requires("typer") or ()}
+    hidden = {"click"} - declared - needed
+    code = f"import sys; sys.modules.update(dict.fromkeys({sorted(hidden)}))\n"
+    code += "from guidefbo.cli.app import main; sys.argv = ['guidefbo', 'methods']\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code + "main()"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "guide-ucb" in done.stdout
+
+
+def test_listing_commands_start_without_a_simulation():
+    """`guidefbo methods` answers at once, from fresh."""
+    began = time.perf_counter()
+    run("from guidefbo.cli.app import app; app(['--version'], standalone_mode=False)")
+    assert time.perf_counter() - began < 5.0
+
+
+@pytest.mark.parametrize("name", guidefbo.__all__)
+def test_public_names_resolve(name):
+    assert getattr(guidefbo, name) is not None
+    assert name in dir(guidefbo)
+
+
+def test_star_import_gives_the_public_names():
+    names = {}
+    exec("from guidefbo import *", names)
+    assert set(guidefbo.__all__) <= names.keys()
+
+
+def test_version_is_a_version():
+    major, minor, patch = guidefbo.__version__.split(".")
+    assert all(part.isdigit() for part in (major, minor, patch))
+
+
+def test_unknown_attribute():
+    with pytest.raises(AttributeError, match="'guidefbo' has no attribute 'optimise'"):
+        _ = guidefbo.optimise
+    assert not hasattr(guidefbo, "__wrapped__")
+
+
+def test_nothing_in_the_package_imports_the_suites():
+    """`testing` is a leaf."""
+    root = Path(guidefbo.__file__).parent
+    users = [
+        path
+        for path in root.rglob("*.py")
+        if "testing" not in path.relative_to(root).parts
+        and "guidefbo.testing" in path.read_text()
+    ]
+    assert users == []
