@@ -14,7 +14,7 @@ from guidefbo.server.strategies.guide import GuideServer
 from guidefbo.testing import check_server_side
 from guidefbo.testing.generators import federations
 from guidefbo.wire.codec import encode
-from guidefbo.wire.guide import TINY, OptimumUpload
+from guidefbo.wire.guide import MIN_MASS, OptimumUpload
 
 GUIDE = GuideServer(
     merging=MERGINGS["complete-linkage"],
@@ -198,7 +198,7 @@ def test_centres_beyond_the_box_by_rounding_are_brought_back():
 
 
 @pytest.mark.parametrize("variance", [5e-324, 1e-300, 1e-17, 1e300, 1.7e308])
-@pytest.mark.parametrize("mass", [TINY, 1e-100, 1.0])
+@pytest.mark.parametrize("mass", [MIN_MASS, 1e-100, 1.0])
 def test_no_valid_upload_stops_the_round_for_everybody(mass, variance):
     """An upload is refused when it arrives or served; it never breaks the others'."""
     try:

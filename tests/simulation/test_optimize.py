@@ -9,7 +9,14 @@ from guidefbo import Float, Space, optimize
 from guidefbo.core.errors import DataError, SettingsError, UnknownNameError
 
 SQUARE = Space(x=Float(-1, 1), y=Float(0.1, 10, log=True))
-LIGHT = {"num_paths": 60, "num_features": 64, "num_candidates": 120}
+LIGHT = {
+    "num_paths": 60,
+    "num_features": 64,
+    "num_candidates": 120,
+    "num_raw": 24,
+    "num_starts": 4,
+    "num_iterations": 8,
+}
 
 
 def quadratic(x, y):
@@ -38,8 +45,8 @@ def light(functions, space=SQUARE, **given):
 
 @pytest.mark.parametrize("method", ["guide-ucb", "guide-nei", "guide-ts"])
 def test_minimising_is_maximising_the_negative(method):
-    low = light(QUADRATICS, goal="min", method=method)
-    high = light(list(map(negated, QUADRATICS)), goal="max", method=method)
+    low = light(QUADRATICS, goal="min", method=method, rounds=2)
+    high = light(list(map(negated, QUADRATICS)), goal="max", method=method, rounds=2)
     assert [e.values for e in low.history] == [e.values for e in high.history]
     assert [e.value for e in low.history] == [-e.value for e in high.history]
     assert [e.values for e in low.best] == [e.values for e in high.best]
@@ -47,7 +54,7 @@ def test_minimising_is_maximising_the_negative(method):
 
 @pytest.mark.parametrize("method", ["guide-ucb", "guide-nei", "ucb"])
 def test_finds_the_optimum_of_quadratics(method):
-    result = optimize(QUADRATICS, SQUARE, goal="min", method=method, rounds=10)
+    result = light(QUADRATICS, method=method, initial=6, rounds=10)
     for best, (x, y) in zip(result.best, CENTERS, strict=True):
         # A tenth of the box in each coordinate; the values there are below 0.05.
         assert best.values["x"] == pytest.approx(x, abs=0.2)
@@ -97,6 +104,50 @@ def test_same_seed_same_result_and_other_seed_another():
     first, again, other = (light(QUADRATICS, seed=seed) for seed in (1, 1, 2))
     assert first.history == again.history
     assert first.history != other.history
+
+
+def queries(method, **settings):
+    """Return every query of a run whose agents disagree about the optimum."""
+    spread = [quadratic(n / 3 - 0.8, 10 ** (n / 3 - 0.9)) for n in range(6)]
+    given = {**LIGHT, "packet_size": 2, **settings}
+    result = light(spread, method=method, rounds=3, initial=5, settings=given)
+    return [e.values for e in result.history if e.round > 0]
+
+
+def test_guidance_of_strength_zero_gives_the_queries_of_the_plain_rule():
+    """E16: S = 1; and a strength of 1 does change them."""
+    plain = queries("ucb")
+    assert queries("guide-ucb", max_strength=0) == plain
+    assert queries("guide-ucb") != plain
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        ("belief", "single-gaussian"),
+        ("reweighting", "mass-only"),
+        ("dispatch", "broadcast"),
+        ("intervention", "uniform"),
+        ("covariance", "full"),
+        ("sampler", "exact"),
+        ("schedule", "constant"),
+        ("fit", "likelihood"),
+    ],
+)
+def test_every_part_changes_the_queries(part, name, guided_queries):
+    """A name that was wired to the default part would change nothing."""
+    assert queries("guide-ucb", **{part: name}) != guided_queries
+
+
+@pytest.fixture(scope="module")
+def guided_queries():
+    return queries("guide-ucb")
+
+
+def test_merging_changes_the_queries():
+    """With a threshold at which something merges."""
+    merged = queries("guide-ucb", merge_threshold=0.5)
+    assert merged != queries("guide-ucb", merge_threshold=0.5, merging="none")
 
 
 @pytest.mark.parametrize("noise", [None, 0.0, 0.1])

@@ -14,7 +14,7 @@ from guidefbo.testing.codec import same_value
 from guidefbo.testing.generators import guidance_packets, optimum_uploads
 from guidefbo.wire.codec import decode, encode
 from guidefbo.wire.cost import Cost
-from guidefbo.wire.guide import TINY, GuidancePacket, OptimumUpload
+from guidefbo.wire.guide import MIN_MASS, GuidancePacket, OptimumUpload
 
 
 @given(st.booleans().flatmap(lambda is_full: optimum_uploads(is_full=is_full)))
@@ -33,7 +33,7 @@ def test_packet_survives_the_wire(packet):
 )
 def test_floats_keep_every_bit(number):
     upload = OptimumUpload(
-        mass=max(number, TINY),
+        mass=max(number, MIN_MASS),
         center=np.array([number, 0.5]),
         variance=np.array([0.04, 0.1]),
         value_score=-number,

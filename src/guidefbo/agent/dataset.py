@@ -8,6 +8,9 @@ import numpy as np
 from guidefbo.core.arrays import Points, Values, frozen_array
 from guidefbo.core.errors import DataError
 
+MAX_VALUE = 1e100
+"""Largest observation in size; the squares of larger ones overflow."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
@@ -26,11 +29,11 @@ class Dataset:
                 f"Expected n points and n values, got shapes {self.X.shape} and "
                 f"{self.y.shape}."
             )
-        if not np.isfinite(self.y).all():
-            bad = self.y[~np.isfinite(self.y)][0]
+        if not (np.abs(self.y) <= MAX_VALUE).all():
+            bad = self.y[~(np.abs(self.y) <= MAX_VALUE)][0]
             raise DataError(
-                f"An observation must be a finite number, got {bad}. Leave failed "
-                "evaluations out."
+                f"An observation must be a finite number of at most {MAX_VALUE:g} in "
+                f"size, got {bad}. Leave failed evaluations out."
             )
         if not ((self.X >= 0.0) & (self.X <= 1.0)).all():
             raise DataError(
@@ -47,5 +50,8 @@ class Dataset:
 
     def scale(self) -> tuple[float, float]:
         """Return the mean and standard deviation of the values, 1 if they agree."""
+        mean = float(np.mean(self.y))
         spread = float(np.std(self.y, ddof=1)) if len(self) > 1 else 0.0
-        return float(np.mean(self.y)), spread if spread > 0.0 else 1.0
+        # Below this a spread is the rounding of equal values.
+        rounding = 1e-12 * max(abs(mean), float(np.abs(self.y).max()))
+        return mean, spread if spread > rounding else 1.0

@@ -1,7 +1,7 @@
 """The `guidefbo` command."""
 
-import sys
-from collections.abc import Callable
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +22,8 @@ app = typer.Typer(
 console = Console()
 errors = Console(stderr=True)
 
+REFUSED = 2
+"""Exit code of a refused argument, as for a misspelt option."""
 INTERRUPTED = 130
 """Exit code of a shell command ended by Ctrl-C."""
 
@@ -86,25 +88,26 @@ def run(
     Without arguments: guide-ucb on ackley at full size, 16 agents with 30 + 50
     evaluations each. The same seed gives the same record, times and versions apart.
     """
-    from guidefbo.cli.run import run_and_report
-    from guidefbo.methods.settings import parse_settings
-    from guidefbo.simulation.spec import RunSpec
+    with _sentences():
+        from guidefbo.cli.run import run_and_report
+        from guidefbo.methods.settings import parse_settings
+        from guidefbo.simulation.spec import RunSpec
 
-    spec = RunSpec(
-        problem=problem,
-        dim=dim,
-        level=level,
-        common_shift=common_shift,
-        noise=noise,
-        noise_units=noise_units,
-        method=method,
-        num_agents=agents,
-        num_initial=init,
-        num_rounds=rounds,
-        seed=seed,
-        settings=parse_settings(set_ or []),
-    )
-    run_and_report(spec, out, plot, console)
+        spec = RunSpec(
+            problem=problem,
+            dim=dim,
+            level=level,
+            common_shift=common_shift,
+            noise=noise,
+            noise_units=noise_units,
+            method=method,
+            num_agents=agents,
+            num_initial=init,
+            num_rounds=rounds,
+            seed=seed,
+            settings=parse_settings(set_ or []),
+        )
+        run_and_report(spec, out, plot, console)
 
 
 @app.command()
@@ -139,27 +142,19 @@ def _list(rows: list[tuple[str, str]]) -> None:
         typer.echo(f"{name:<{width}}  {text}")
 
 
-def main() -> None:
-    """Run the command; every refusal is one sentence, never a traceback."""
-    sys.exit(_guarded(lambda: app(standalone_mode=False)))
-
-
-def _guarded(command: Callable[[], object]) -> int:
-    import click
-
+@contextmanager
+def _sentences() -> Generator[None, None, None]:
+    """Turn refusals and Ctrl-C into one sentence and an exit code, no traceback."""
     try:
-        command()
-    except click.exceptions.Exit as exit_:
-        return exit_.exit_code
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        yield
     except FedBOError as error:
         errors.print(f"guidefbo: {error}", style="red", highlight=False, markup=False)
-        return 2
-    except (click.Abort, KeyboardInterrupt):
+        raise typer.Exit(REFUSED) from error
+    except KeyboardInterrupt as error:
         errors.print("guidefbo: interrupted; no file was written.", highlight=False)
-        return INTERRUPTED
-    except BrokenPipeError:
-        return 1
-    return 0
+        raise typer.Exit(INTERRUPTED) from error
+
+
+def main() -> None:
+    """Run the command."""
+    app()

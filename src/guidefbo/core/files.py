@@ -14,23 +14,26 @@ class OutputError(FedBOError, OSError):
 def check_writable(path: Path) -> None:
     """Refuse a path that could not be written, before any work is done for it."""
     folder = path.parent
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder. Name a file inside it.")
-    if not folder.is_dir():
-        raise OutputError(f"The folder {folder} does not exist. Create it first.")
     try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        if path.exists() and not path.is_file():
+            raise OutputError(f"{path} exists and is no file. Name another one.")
+        if not folder.is_dir():
+            raise OutputError(f"The folder {folder} does not exist. Create it first.")
+        handle, name = _open_neighbour(path)
+        os.close(handle)
+        os.unlink(name)
+    except OutputError:
+        raise
     except OSError as error:
         raise OutputError(
-            f"Cannot write to {folder}: {error.strerror}. Choose another place."
+            f"Cannot write {path}: {error.strerror}. Choose another place."
         ) from error
 
 
 def write_atomically(path: Path, text: str) -> None:
     """Write the text to a temporary neighbour and move it into place."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, name = _open_neighbour(path)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
@@ -44,6 +47,11 @@ def write_atomically(path: Path, text: str) -> None:
             raise
     except OSError as error:
         raise OutputError(f"Cannot write {path}: {error.strerror}.") from error
+
+
+def _open_neighbour(path: Path) -> tuple[int, str]:
+    # The whole name stands in the neighbour's, so a name too long is found here.
+    return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
 
 
 def _umask() -> int:

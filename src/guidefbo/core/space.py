@@ -7,12 +7,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from guidefbo.core.arrays import Point
 from guidefbo.core.errors import SpaceError
+from guidefbo.core.numbers import is_finite_number, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +32,14 @@ class Float:
     """Whether the unit interval is spread over the logarithm."""
 
     def __post_init__(self) -> None:
-        if not (_is_real(self.low) and _is_real(self.high) and self.low < self.high):
+        if not (
+            is_finite_number(self.low)
+            and is_finite_number(self.high)
+            and self.low < self.high
+        ):
             raise SpaceError(
-                f"Float needs finite bounds with low < high, got low={self.low!r}, "
-                f"high={self.high!r}."
+                f"Float needs finite bounds with low < high, got "
+                f"low={shown(self.low)}, high={shown(self.high)}."
             )
         if self.log and self.low <= 0:
             raise SpaceError(
@@ -53,9 +58,10 @@ class Float:
 
     def to_unit(self, value: float) -> float:
         """Return the position of a value in the unit interval."""
-        if not _is_real(value) or not self.low <= value <= self.high:
+        if not is_finite_number(value) or not self.low <= value <= self.high:
             raise SpaceError(
-                f"Expected a number in [{self.low:g}, {self.high:g}], got {value!r}."
+                f"Expected a number in [{self.low:g}, {self.high:g}], got "
+                f"{shown(value)}."
             )
         if self.log:
             u = math.log(value / self.low) / math.log(self.high / self.low)
@@ -113,9 +119,3 @@ class Space:
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={p!r}" for name, p in self._parameters.items())
         return f"Space({inner})"
-
-
-def _is_real(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        return False
-    return math.isfinite(cast(float, value))

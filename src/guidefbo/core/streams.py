@@ -13,7 +13,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from guidefbo.core.errors import SettingsError
+from guidefbo.core.numbers import require_count
 
 
 class Purpose(IntEnum):
@@ -48,11 +48,7 @@ class Streams:
     """Root seed of the run, a non-negative integer."""
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise SettingsError(
-                f"seed must be a non-negative integer, got {self.seed}. "
-                "Choose any number from 0 up."
-            )
+        require_count("seed", self.seed, 0)
 
     def of(self, agent: int, t: int) -> "Address":
         """Return the streams of one agent in one round."""

@@ -1,12 +1,12 @@
 """Every number and part a user may change, with the values of the paper."""
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from guidefbo.agent.catalog import BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
 from guidefbo.core.errors import SettingsError, refuse_unknown
+from guidefbo.core.numbers import is_finite_number, shown
 from guidefbo.server.catalog import DISPATCHES, MERGINGS, REWEIGHTINGS
 
 
@@ -98,17 +98,15 @@ def _number_or_text(text: str) -> int | float | str:
 def _check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> Any:
     if isinstance(default, str):
         return _check_part(name, value, metadata["names"])
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_valid = is_finite_number(value) and value >= metadata["low"]
+    expected = "a finite number"
     if isinstance(default, int):
-        is_valid = is_number and value == int(value) if _finite(value) else False
+        is_valid = is_valid and value == int(value)
         expected = "a whole number"
-    else:
-        is_valid = is_number and _finite(value)
-        expected = "a finite number"
-    if not is_valid or value < metadata["low"]:
+    if not is_valid:
         raise SettingsError(
             f"Setting {name} must be {expected} of at least {metadata['low']:g}, got "
-            f"{value!r}."
+            f"{shown(value)}."
         )
     return type(default)(value)
 
@@ -116,10 +114,6 @@ def _check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> 
 def _check_part(name: str, value: Any, names: tuple[str, ...]) -> str:
     if value not in names:
         raise SettingsError(
-            f"Setting {name} must be one of {', '.join(names)}, got {value!r}."
+            f"Setting {name} must be one of {', '.join(names)}, got {shown(value)}."
         )
     return value
-
-
-def _finite(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)

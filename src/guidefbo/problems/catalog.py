@@ -1,6 +1,5 @@
 """The problems by name, and how to make one."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -9,6 +8,7 @@ import numpy as np
 
 from guidefbo.core.arrays import Point
 from guidefbo.core.errors import SettingsError, refuse_unknown
+from guidefbo.core.numbers import is_finite_number, require_count, shown
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.problems.heterogeneity import (
     LEVELS,
@@ -138,36 +138,33 @@ def _make_task(
 
 
 def _check_sizes(function: SyntheticFunction, dim: int, num_agents: int) -> None:
+    require_count("dim", dim, 1)
+    require_count("num_agents", num_agents, 1)
     if dim < function.min_dim:
         raise SettingsError(
             f"dim must be at least {function.min_dim} for {function.name}, got {dim}. "
             "Raise dim or choose another problem."
         )
-    if num_agents < 1:
-        raise SettingsError(
-            f"num_agents must be at least 1, got {num_agents}. "
-            "Give the federation an agent."
-        )
 
 
 def _check_variation(level: int, common_shift: float) -> None:
-    if level not in LEVELS:
+    if type(level) is not int or level not in LEVELS:
         raise SettingsError(
-            f"level must be 1, 2 or 3, got {level}. "
+            f"level must be 1, 2 or 3, got {shown(level)}. "
             "Choose 1 for identical tasks, 3 for strongly different ones."
         )
-    if not 0.0 <= common_shift <= 0.5:
+    if not is_finite_number(common_shift) or not 0.0 <= common_shift <= 0.5:
         raise SettingsError(
-            f"common_shift must lie between 0 and 0.5, got {common_shift}. "
+            f"common_shift must lie between 0 and 0.5, got {shown(common_shift)}. "
             "It is a share of the box width; 0 leaves the tasks where they are."
         )
 
 
 def _check_noise(noise: float, noise_units: str) -> None:
-    if not (math.isfinite(noise) and noise >= 0.0):
+    if not is_finite_number(noise) or noise < 0.0:
         raise SettingsError(
-            f"noise must be a finite standard deviation of 0 or more, got {noise}. "
-            "Use 0 for exact observations."
+            "noise must be a finite standard deviation of 0 or more, got "
+            f"{shown(noise)}. Use 0 for exact observations."
         )
     if noise_units not in NOISE_UNITS:
         raise SettingsError(

@@ -139,7 +139,7 @@ def _answer(
     """Tell the clusters `asking` their neighbours and move their horizons."""
     who = np.searchsorted(names, asking)
     first, second, horizon = _neighbours(groups, who, width, limit)
-    know.horizon[asking] = horizon
+    know.horizon[asking] = np.maximum(know.horizon[asking], horizon)
     know.width[asking] *= 2
     known = know.horizon[names]
     farther = np.maximum(known[first], known[second])
@@ -171,7 +171,8 @@ def _neighbours(
         some = np.flatnonzero(width == told)
         pairs, horizon[some] = _lookup(tree, groups, who[some], int(told), limit)
         codes.append(pairs)
-    first, second = np.divmod(np.unique(np.concatenate(codes)), count)
+    code = np.sort(np.concatenate(codes))
+    first, second = np.divmod(code[np.diff(code, prepend=-1) > 0], count)
     return first, second, horizon
 
 
@@ -186,9 +187,10 @@ def _lookup(
     reach = np.sqrt(max(limit - groups.spread.min(), 0.0))
     query = np.column_stack([groups.center[who], np.zeros(who.size)])
     # One more than told, for a cluster may find itself.
-    distance, other = tree.query(
+    found = tree.query(
         query, k=told + 1, distance_upper_bound=(1 + _SLACK) * reach + grid
     )
+    distance, other = np.asarray(found[0]), np.asarray(found[1], dtype=np.intp)
     least = np.maximum((1 - _SLACK) * distance - grid, 0.0) ** 2
     least += (1 - _SLACK) * spread
     horizon = least[:, -1] if told + 1 < count else np.full(who.size, np.inf)

@@ -165,7 +165,7 @@ def _portions(work: Indices) -> Iterator[slice]:
     total = np.cumsum(work)
     begin = 0
     while begin < work.size:
-        goal = total[begin] - work[begin] + _PAIRS_AT_ONCE
+        goal = int(total[begin] - work[begin]) + _PAIRS_AT_ONCE
         end = max(begin + 1, int(np.searchsorted(total, goal)))
         yield slice(begin, end)
         begin = end
@@ -180,7 +180,7 @@ def _by_sums(
     for part in _portions(work):
         count = work[part]
         opens = np.cumsum(count) - count
-        place = np.arange(count.sum()) - np.repeat(opens, count)
+        place = np.arange(int(count.sum())) - np.repeat(opens, count)
         row, column = np.divmod(place, np.repeat(size_b[part], count))
         i = np.repeat(start_a[part], count) + row
         j = np.repeat(start_b[part], count) + column
@@ -192,24 +192,30 @@ def _by_product(groups: Groups, a: int, partners: Indices) -> Reals:
     """Return the squared spans of group `a` to its `partners`."""
     size = groups.size[partners]
     opens = np.cumsum(size) - size
-    members = np.repeat(groups.start[partners] - opens, size) + np.arange(size.sum())
-    begin, count = groups.start[a], groups.size[a]
-    about = _column_peaks(groups.left[begin : begin + count], groups.right[members])
-    least = np.maximum.reduceat(about, opens) - groups.blur
-    close = np.flatnonzero(about >= np.repeat(least, size))
-    one = np.ones_like(close)
-    exact = _by_sums(groups.columns, begin * one, count * one, members[close], one)
+    members = np.repeat(groups.start[partners] - opens, size) + np.arange(
+        int(size.sum())
+    )
+    left = groups.left[groups.start[a] :][: groups.size[a]]
+    about = np.full(members.size, -np.inf)
+    for part, _, product in _products(left, groups.right[members]):
+        np.maximum(about[part], product.max(axis=0), out=about[part])
+    least = np.repeat(np.maximum.reduceat(about, opens) - groups.blur, size)
+    close = np.flatnonzero(about >= least)
+    exact = np.zeros(close.size)
+    for part, row, product in _products(left, groups.right[members[close]]):
+        i, j = np.nonzero(product >= least[close[part]])
+        found = _paired(
+            groups.columns, groups.start[a] + row + i, members[close[part]][j]
+        )
+        np.maximum.at(exact[part], j, found)
     return np.maximum.reduceat(exact, np.searchsorted(close, opens))
 
 
-def _column_peaks(left: Reals, right: Reals) -> Reals:
-    """Return the largest entry of each column of left @ right.T, piece by piece."""
-    peaks = np.full(len(right), -np.inf)
+def _products(left: Reals, right: Reals) -> Iterator[tuple[slice, int, Reals]]:
+    """Yield left @ right.T in pieces, with their columns and their first row."""
     height = min(len(left), 256)
     width = _PRODUCT_CELLS // height
     for row in range(0, len(left), height):
         for at in range(0, len(right), width):
             part = slice(at, at + width)
-            product = left[row : row + height] @ right[part].T
-            np.maximum(peaks[part], product.max(axis=0), out=peaks[part])
-    return peaks
+            yield part, row, left[row : row + height] @ right[part].T

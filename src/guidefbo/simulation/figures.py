@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def draw_trace(trace: "Trace", path: str | Path | None) -> Any:
     """Draw each agent's simple regret, thin, and their mean, thick."""
-    figure, axes = _new_figure()
+    figure, axes = _new_figure(path)
     s, mean = trace.spec, trace.mean_simple_regret
     # The maximum is the mean regret plus the mean of the best values, at any round.
     maximum = float(mean[0] + trace.best_value[0].mean())
@@ -33,7 +33,7 @@ def draw_trace(trace: "Trace", path: str | Path | None) -> Any:
 
 def draw_result(result: "OptimizeResult", path: str | Path | None) -> Any:
     """Draw the best value of every agent against its number of evaluations."""
-    figure, axes = _new_figure()
+    figure, axes = _new_figure(path)
     running = np.maximum if result.goal == "max" else np.minimum
     for best in result.best:
         values = [e.value for e in result.history if e.agent == best.agent]
@@ -66,8 +66,8 @@ def require_matplotlib(path: str | Path | None = None) -> None:
         )
 
 
-def _new_figure() -> tuple[Any, Any]:
-    require_matplotlib()
+def _new_figure(path: str | Path | None) -> tuple[Any, Any]:
+    require_matplotlib(path)
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")

@@ -1,6 +1,5 @@
 """Optimise a user's own functions together, one agent each."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from guidefbo.core.arrays import Points, Values
 from guidefbo.core.errors import DataError, SettingsError
+from guidefbo.core.numbers import is_finite_number, require_count, shown
 from guidefbo.core.space import Space
 from guidefbo.core.streams import Streams
 from guidefbo.methods.catalog import find_method
@@ -90,18 +90,12 @@ def optimize(
 
 def _call(function: Objective, n: int, values: dict[str, float]) -> float:
     returned: Any = function(dict(values))
-    try:
-        value = float(returned)
-    except (TypeError, ValueError) as error:
+    if not is_finite_number(returned):
         raise DataError(
-            f"Function {n} must return a number, got {returned!r} at {values}."
-        ) from error
-    if not math.isfinite(value):
-        raise DataError(
-            f"Function {n} must return a finite number, got {value} at {values}. "
-            "Return a bad but finite value where an evaluation fails."
+            f"Function {n} must return a finite number, got {shown(returned)} at "
+            f"{values}. Return a bad but finite value where an evaluation fails."
         )
-    return value
+    return float(returned)
 
 
 def _check_arguments(
@@ -116,11 +110,8 @@ def _check_arguments(
     if len(functions) == 0 or not all(map(callable, functions)):
         raise SettingsError("functions must hold at least one callable.")
     for name, value, low in (("initial", initial, 1), ("rounds", rounds, 0)):
-        if type(value) is not int or value < low:
-            raise SettingsError(
-                f"{name} must be a whole number of at least {low}, got {value!r}."
-            )
-    if noise is not None and not (math.isfinite(noise) and noise >= 0.0):
+        require_count(name, value, low)
+    if noise is not None and not (is_finite_number(noise) and noise >= 0.0):
         raise SettingsError(
-            f"noise must be None or a finite standard deviation, got {noise!r}."
+            f"noise must be None or a finite standard deviation, got {shown(noise)}."
         )

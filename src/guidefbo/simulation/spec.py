@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from guidefbo.core.errors import SettingsError
+from guidefbo.core.numbers import require_count
 from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
 
@@ -41,11 +41,7 @@ class RunSpec:
         find_method(self.method)
         Settings.of(self.settings)
         for name, low in (("num_initial", 1), ("num_rounds", 0), ("seed", 0)):
-            value = getattr(self, name)
-            if type(value) is not int or value < low:
-                raise SettingsError(
-                    f"{name} must be a whole number of at least {low}, got {value!r}."
-                )
+            require_count(name, getattr(self, name), low)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as JSON values."""

@@ -1,6 +1,5 @@
 """Checks of single fields, before any arithmetic touches them."""
 
-import math
 from typing import Any, cast
 
 import numpy as np
@@ -8,40 +7,37 @@ from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Points, Values
 from guidefbo.core.errors import WireError
+from guidefbo.core.numbers import is_finite_number, shown
 
 BOX_SLACK = 1e-9
 """How far a centre may lie outside the unit cube before it is refused."""
+MIN_VARIANCE = 1e-12
+MAX_VARIANCE = 1e2
 
 
 def number(value: Any, name: str, low: float, high: float) -> float:
     """Return a finite number in [low, high], or say what arrived instead."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise WireError(f"{name} must be a number, got {value!r}.")
-    if not math.isfinite(value) or not low <= value <= high:
+    if not is_finite_number(value) or not low <= value <= high:
         raise WireError(
-            f"{name} must be finite and in [{low:g}, {high:g}], got {value!r}."
+            f"{name} must be a finite number in [{low:g}, {high:g}], got "
+            f"{shown(value)}."
         )
     return float(value)
 
 
 def array(value: Any, name: str, ndim: int) -> NDArray[np.float64]:
     """Return a finite array with this number of axes."""
-    if not isinstance(value, list) or not _only_numbers(cast(list[Any], value)):
-        raise WireError(f"{name} must be a list of numbers, got {value!r:.80}.")
-    try:
-        result = np.array(value, dtype=np.float64)
-    except (ValueError, OverflowError) as error:
+    if not _is_nested(value, ndim):
         raise WireError(
-            f"{name} must be a regular list of numbers: {error}."
-        ) from error
-    if result.ndim != ndim or result.size == 0:
-        raise WireError(
-            f"{name} must have {ndim} axes and at least one entry, got shape "
-            f"{result.shape}."
+            f"{name} must be finite numbers in lists {ndim} deep, none of them empty, "
+            f"got {shown(value)}."
         )
-    if not np.isfinite(result).all():
-        raise WireError(f"{name} must be finite, got {value!r:.80}.")
-    return result
+    try:
+        return np.array(value, dtype=np.float64)
+    except ValueError as error:
+        raise WireError(
+            f"{name} must have rows of one length, got {shown(value)}."
+        ) from error
 
 
 def in_box(centers: Points | Values, name: str) -> None:
@@ -54,12 +50,18 @@ def in_box(centers: Points | Values, name: str) -> None:
 
 
 def positive_spread(variances: NDArray[np.float64], is_full: bool, name: str) -> None:
-    """Refuse a variance that is not positive, or a covariance not positive definite."""
-    if is_full:
-        if np.linalg.eigvalsh(variances).min() <= 0.0:
-            raise WireError(f"{name} must be positive definite, and it is not.")
-    elif variances.min() <= 0.0:
-        raise WireError(f"{name} must be positive, got {variances.min():g}.")
+    """Refuse a variance that is not positive, or a covariance not positive definite.
+
+    The range is far wider than any honest spread in a unit cube, and narrow enough for
+    products and inverses to stay finite.
+    """
+    spread = np.linalg.eigvalsh(variances) if is_full else variances
+    if spread.min() < MIN_VARIANCE or spread.max() > MAX_VARIANCE:
+        what = "positive definite, with eigenvalues" if is_full else "positive,"
+        raise WireError(
+            f"{name} must be {what} from {MIN_VARIANCE:g} to {MAX_VARIANCE:g}, got "
+            f"{spread.min():g} to {spread.max():g}."
+        )
 
 
 def same_dimension(dim: int, expected: int, name: str) -> None:
@@ -71,10 +73,9 @@ def same_dimension(dim: int, expected: int, name: str) -> None:
         )
 
 
-def _only_numbers(values: list[Any]) -> bool:
-    return all(
-        _only_numbers(cast(list[Any], v))
-        if isinstance(v, list)
-        else isinstance(v, int | float) and not isinstance(v, bool)
-        for v in values
-    )
+def _is_nested(value: Any, depth: int) -> bool:
+    if depth == 0:
+        return is_finite_number(value)
+    if not isinstance(value, list) or not value:
+        return False
+    return all(_is_nested(item, depth - 1) for item in cast(list[Any], value))

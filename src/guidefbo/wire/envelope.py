@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn, Protocol, Self, cast
 
 from guidefbo.core.errors import WireError
+from guidefbo.core.numbers import shown
 
 FORMAT = "guidefbo-message"
 VERSION = 1
@@ -45,10 +46,10 @@ def unwrap(data: bytes, kind: str) -> Mapping[str, Any]:
     envelope = _parse(data)
     require_fields(envelope, {"format", "version", "kind", "body"}, "the envelope")
     if envelope["format"] != FORMAT:
-        raise WireError(f"Expected format {FORMAT!r}, got {envelope['format']!r}.")
+        raise WireError(f"Expected format {FORMAT!r}, got {shown(envelope['format'])}.")
     _check_version(envelope["version"])
     if envelope["kind"] != kind:
-        raise WireError(f"Expected a {kind!r} message, got {envelope['kind']!r}.")
+        raise WireError(f"Expected a {kind!r} message, got {shown(envelope['kind'])}.")
     if not isinstance(envelope["body"], dict):
         raise WireError(
             "The message's body must be an object, got "
@@ -63,7 +64,7 @@ def require_fields(fields: Mapping[str, Any], expected: set[str], what: str) -> 
     if missing or unknown:
         raise WireError(
             f"Expected {what} to have the fields {sorted(expected)}; "
-            f"missing {sorted(missing)}, unknown {sorted(unknown)}."
+            f"missing {shown(sorted(missing))}, unknown {shown(sorted(unknown))}."
         )
 
 
@@ -74,7 +75,10 @@ def _parse(data: bytes) -> Mapping[str, Any]:
             parse_constant=_refuse_constant,
             object_pairs_hook=_unique_keys,
         )
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except WireError:
+        raise
+    except (ValueError, RecursionError) as error:
+        # ValueError covers bytes that are no text, text that is no JSON, huge integers.
         raise WireError(f"Expected a JSON message, got something else: {error}.") from (
             error
         )
@@ -85,10 +89,10 @@ def _parse(data: bytes) -> Mapping[str, Any]:
 
 def _check_version(version: Any) -> None:
     if type(version) is not int or version < 1:
-        raise WireError(f"Expected version {VERSION}, got {version!r}.")
+        raise WireError(f"Expected version {VERSION}, got {shown(version)}.")
     if version > VERSION:
         raise WireError(
-            f"Expected version {VERSION}, got {version}, which is from a newer "
+            f"Expected version {VERSION}, got {shown(version)}, which is from a newer "
             "guidefbo. Upgrade this side."
         )
 
@@ -101,5 +105,5 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
         names = [name for name, _ in pairs]
-        raise WireError(f"Expected each field once, got {names}.")
+        raise WireError(f"Expected each field once, got {shown(names)}.")
     return fields

@@ -19,7 +19,8 @@ from guidefbo.wire.envelope import require_fields
 
 MAX_SCORE = 1e6
 """Largest value score in absolute value: standardised scores are of order one."""
-TINY = float(np.finfo(np.float64).tiny)
+MIN_MASS = 1e-12
+"""Smallest mass: a component holds at least one of the sampled paths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ class OptimumUpload:
     def __post_init__(self) -> None:
         for name in ("center", "variance"):
             object.__setattr__(self, name, frozen_array(getattr(self, name)))
-        checks.number(self.mass, "mass", TINY, 1.0)
+        checks.number(self.mass, "mass", MIN_MASS, 1.0)
         checks.number(self.value_score, "value_score", -MAX_SCORE, MAX_SCORE)
         d = self.dim
         if self.variance.shape not in ((d,), (d, d)) or d == 0:
@@ -62,7 +63,7 @@ class OptimumUpload:
             "center": self.center.tolist(),
             **_spread_to_body(self.variance, self.variance.ndim == 2),
             "value_score": float(self.value_score),
-        }
+        }  # E38
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> Self:
@@ -71,7 +72,7 @@ class OptimumUpload:
         require_fields(body, {"mass", "center", spread, "value_score"}, "an upload")
         center = checks.array(body["center"], "center", ndim=1)
         return cls(
-            mass=checks.number(body["mass"], "mass", TINY, 1.0),
+            mass=checks.number(body["mass"], "mass", MIN_MASS, 1.0),
             center=center,
             variance=_spread_from_body(body, spread, (len(center),)),
             value_score=checks.number(
@@ -107,7 +108,7 @@ class GuidancePacket:
             "weights": c.weights.tolist(),
             "centers": c.centers.tolist(),
             **_spread_to_body(c.variances, c.is_full),
-        }
+        }  # E38
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> Self:

@@ -29,7 +29,7 @@ class DirichletProcessMixture:
     max_components: int = 10
     """Truncation of the process."""
     num_starts: int = 3
-    """Starts of each fit; the best bound wins."""
+    """Starts of each fit; one that has converged ends those whose bound is lower."""
     is_full: bool = False
     """Full covariances instead of diagonal ones."""
 

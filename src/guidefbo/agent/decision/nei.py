@@ -44,6 +44,16 @@ def log_improvement(u: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(u < -1.0, tail, near)
 
 
+def _log_improvement_slope(
+    u: NDArray[np.float64], log_h: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return d log h / du = cdf(u) / h(u); far out the logarithms lose their digits."""
+    near = np.maximum(u, FAR_TAIL)
+    ratio = np.exp(log_ndtr(near) - np.where(u < FAR_TAIL, 0.0, log_h))
+    far = np.minimum(u, FAR_TAIL)
+    return np.where(u < FAR_TAIL, -far - 2.0 / far, ratio)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyExpectedImprovement:
     """The noisy EI rule."""
@@ -84,7 +94,7 @@ class LogNoisyImprovement:
         total = share.sum(axis=1)
         value = np.log(std) + peak + np.log(total / len(self.incumbents))  # E22
         share /= total[:, None]
-        # d log h / du = cdf(u) / h(u), and u depends on x through mean and std.
-        slope = share * np.exp(log_ndtr(u) - log_h) / std[:, None]
+        # u depends on x through mean and std.
+        slope = share * _log_improvement_slope(u, log_h) / std[:, None]
         from_std = 1.0 / std - np.einsum("bm,bm->b", slope, u)
         return value, pull_back(slope) + from_std[:, None] * std_gradient

@@ -24,12 +24,15 @@ from guidefbo.core.arrays import Matrix
 UNIFORM_BITS = 24
 """Bits of a uniform behind a single-precision normal; its tail ends at 5.8."""
 
+SINGLE_NOISE = 1e-6
+"""Noise variance, relative to the signal's, above which single precision will do."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightPosterior:
     """The posterior of the feature weights, ready to be drawn from."""
 
-    features: NDArray[np.float32]
+    features: NDArray[np.floating]
     """Φ, (n, D), the features at the observed inputs."""
     factor: Matrix
     """Lower Cholesky factor of ΦΦ' + noise I."""
@@ -40,9 +43,10 @@ class WeightPosterior:
     def of(cls, Phi: Matrix, noise_variance: float) -> Self:
         """Prepare the posterior given the features at the observed inputs."""
         gram = Phi @ Phi.T
+        is_noisy = noise_variance > SINGLE_NOISE * float(gram.diagonal().mean())
         gram.flat[:: len(Phi) + 1] += noise_variance
         return cls(
-            features=Phi.astype(np.float32),
+            features=Phi.astype(np.float32) if is_noisy else Phi,
             factor=factorise(gram),
             noise_std=float(np.sqrt(noise_variance)),
         )
@@ -52,16 +56,17 @@ class WeightPosterior:
     ) -> NDArray[np.float32]:
         """Return (num_paths, D) draws of weight_draw - weight_mean.
 
-        Single precision: rounding Φ w0 acts like one more observation noise, of
-        relative size 1e-6, next to ε0.
+        Single precision where there is noise enough: rounding Φ w0 then acts like one
+        more observation noise, far smaller than ε0.
         """
         n, num_features = self.features.shape
-        w0 = draw_normals(num_paths * num_features, stream).reshape(num_paths, -1)
+        normals = draw_normals(num_paths * num_features, stream)
+        w0 = normals.reshape(num_paths, -1).astype(self.features.dtype, copy=False)
         noise = stream.standard_normal((num_paths, n)) * self.noise_std
         prior = w0 @ self.features.T + noise
         correction, _ = lapack.dpotrs(self.factor, prior.T, lower=1)
-        w0 -= correction.T.astype(np.float32) @ self.features  # E08
-        return w0
+        w0 -= correction.T.astype(self.features.dtype) @ self.features  # E08
+        return w0.astype(np.float32, copy=False)
 
 
 def draw_normals(count: int, stream: np.random.Generator) -> NDArray[np.float32]:

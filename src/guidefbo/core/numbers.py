@@ -1,0 +1,38 @@
+"""What counts as a number at a door, and how a wrong value is shown in a sentence."""
+
+import math
+import reprlib
+from typing import Any
+
+import numpy as np
+
+from guidefbo.core.errors import SettingsError
+
+
+def is_finite_number(value: Any) -> bool:
+    """Whether a value is a real number that a float can hold. A bool is not.
+
+    >>> is_finite_number(3), is_finite_number(float("nan")), is_finite_number(True)
+    (True, False, False)
+    """
+    if isinstance(value, bool):
+        return False
+    if not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+def shown(value: Any) -> str:
+    """Return a short text of a value: a message never repeats a megabyte."""
+    return reprlib.repr(value)
+
+
+def require_count(name: str, value: Any, low: int) -> None:
+    """Refuse what is not a whole number of at least `low`."""
+    if type(value) is not int or value < low:
+        raise SettingsError(
+            f"{name} must be a whole number of at least {low}, got {shown(value)}."
+        )
