@@ -89,7 +89,7 @@ def test_missing_folder(tmp_path):
 
 
 def test_folder_in_the_place_of_the_file(tmp_path):
-    with pytest.raises(OutputError, match=r"is a folder\. Name a file inside it"):
+    with pytest.raises(OutputError, match=r"exists and is no file\. Name another"):
         check_writable(tmp_path)
 
 
@@ -102,10 +102,10 @@ def test_file_in_the_place_of_the_folder(tmp_path):
 def test_folder_that_may_not_be_written(tmp_path, monkeypatch):
     """The refusal of the system, whoever runs the test (root is refused nothing)."""
 
-    def refuse(**kwargs):
+    def refuse(*args, **kwargs):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(files.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(files.tempfile, "mkstemp", refuse)
     with pytest.raises(OutputError, match=r"Permission denied\. Choose another place"):
         check_writable(tmp_path / "run.json")
 

@@ -117,7 +117,7 @@ def test_another_process_gets_the_same_numbers():
 
 @pytest.mark.parametrize("seed", [-1, -(2**70)])
 def test_negative_seed_is_refused(seed):
-    with pytest.raises(SettingsError, match=rf"non-negative integer, got {seed}"):
+    with pytest.raises(SettingsError, match=rf"whole number of at least 0, got {seed}"):
         Streams(seed)
 
 

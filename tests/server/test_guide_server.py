@@ -53,7 +53,7 @@ def far_apart(count, dim=2):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.booleans().flatmap(lambda is_full: federations(is_full=is_full)))
 def test_contract(name, uploads):
     check_server_side(VARIANTS[name], uploads)

@@ -72,7 +72,7 @@ def test_fresh_processes_give_the_same_bytes():
 @pytest.mark.parametrize("method", METHODS)
 def test_same_seed_same_run_and_other_seed_another(method):
     first, again, other = (
-        small(method=method, num_rounds=2, seed=seed) for seed in (3, 3, 4)
+        small(method=method, num_rounds=1, seed=seed) for seed in (3, 3, 4)
     )
     assert stable(first.to_record()) == stable(again.to_record())
     assert not np.array_equal(first.best_value, other.best_value)
@@ -146,8 +146,8 @@ def test_no_rounds(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_agent(method):
-    trace = small(method=method, num_agents=1)
-    assert trace.best_value.shape == (4, 1)
+    trace = small(method=method, num_agents=1, num_rounds=2)
+    assert trace.best_value.shape == (3, 1)
     if method.startswith("guide"):
         assert trace.scalars == {"up_per_agent_round": 8, "down_per_agent_round": 7}
 
@@ -177,7 +177,7 @@ def test_edges_of_the_spec(changes):
 def test_smallest_settings(method):
     ones = dict.fromkeys([*LIGHT, "num_fantasies", "packet_size", "max_components"], 1)
     zeros = dict.fromkeys(["beta", "lcb_coefficient", "merge_threshold"], 0)
-    trace = small(method=method, settings={**ones, **zeros}, num_rounds=2)
+    trace = small(method=method, settings={**ones, **zeros}, num_rounds=1)
     assert np.isfinite(trace.best_value).all()
 
 
@@ -285,10 +285,10 @@ def test_trace_reads_well_and_draws(tmp_path):
         ({"num_rounds": 2.5}, r"num_rounds must be a whole number .* got 2\.5"),
         ({"num_rounds": True}, r"num_rounds must be a whole number .* got True"),
         ({"num_initial": 0}, r"num_initial must be .* at least 1, got 0"),
-        ({"num_agents": 0}, r"num_agents must be at least 1, got 0"),
-        ({"num_agents": 1.5}, r"num_agents"),
-        ({"dim": 0}, r"dim must be at least 1"),
-        ({"dim": 2.5}, r"dim"),
+        ({"num_agents": 0}, r"num_agents must be .* at least 1, got 0"),
+        ({"num_agents": 1.5}, r"num_agents must be a whole number .* got 1\.5"),
+        ({"dim": 0}, r"dim must be .* at least 1, got 0"),
+        ({"dim": 2.5}, r"dim must be a whole number .* got 2\.5"),
         ({"seed": -1}, r"seed must be .* at least 0, got -1"),
         ({"seed": "0"}, r"seed must be a whole number .* got '0'"),
         ({"level": 4}, r"level must be 1, 2 or 3, got 4"),

@@ -230,7 +230,7 @@ def test_python_floats_that_are_not_finite(bad):
 
 
 def test_python_booleans_and_shapes():
-    with pytest.raises(WireError, match=r"mass must be a number.*True"):
+    with pytest.raises(WireError, match=r"mass must be a finite number.*True"):
         OptimumUpload(
             mass=True, center=np.zeros(2), variance=np.ones(2), value_score=0.0
         )

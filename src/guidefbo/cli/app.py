@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from guidefbo.core.errors import FedBOError
+from guidefbo.core.errors import FedBOError, SettingsError
 
 app = typer.Typer(
     name="guidefbo",
@@ -44,9 +44,14 @@ def about(
 
 @app.command()
 def run(
-    problem: Annotated[
-        str, typer.Argument(help="Problem; see: guidefbo problems.")
-    ] = "ackley",
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PROBLEM]",
+            show_default="ackley",
+            help="Problem; see: guidefbo problems.",
+        ),
+    ] = None,
     method: Annotated[
         str, typer.Option(help="Method; see: guidefbo methods.")
     ] = "guide-ucb",
@@ -72,8 +77,8 @@ def run(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Change a setting, e.g. beta=2 or belief=single-gaussian; repeatable. "
-            "See: guidefbo methods --settings.",
+            help="Change settings, e.g. --set beta=2 belief=single-gaussian; "
+            "see: guidefbo methods --settings.",
         ),
     ] = None,
     out: Annotated[
@@ -93,6 +98,7 @@ def run(
         from guidefbo.methods.settings import parse_settings
         from guidefbo.simulation.spec import RunSpec
 
+        problem, pairs = _sort_words(words or [], set_ or [])
         spec = RunSpec(
             problem=problem,
             dim=dim,
@@ -105,7 +111,7 @@ def run(
             num_initial=init,
             num_rounds=rounds,
             seed=seed,
-            settings=parse_settings(set_ or []),
+            settings=parse_settings(pairs),
         )
         run_and_report(spec, out, plot, console)
 
@@ -133,6 +139,17 @@ def methods(
         _list(describe_settings())
     else:
         _list([(method.name, method.description) for method in METHODS.values()])
+
+
+def _sort_words(words: list[str], pairs: list[str]) -> tuple[str, list[str]]:
+    """Part the problem from further key=value words that follow one --set."""
+    names = [word for word in words if "=" not in word]
+    if len(names) > 1:
+        raise SettingsError(f"Expected one problem, got {', '.join(names)}.")
+    further = [word for word in words if "=" in word]
+    if further and not pairs:
+        raise SettingsError(f"Write --set before {' '.join(further)}.")
+    return (names[0] if names else "ackley"), pairs + further
 
 
 def _list(rows: list[tuple[str, str]]) -> None:

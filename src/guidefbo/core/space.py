@@ -20,7 +20,7 @@ from guidefbo.core.numbers import is_finite_number, shown
 class Float:
     """A real parameter between two bounds, on a linear or logarithmic scale.
 
-    >>> Float(1, 100, log=True).from_unit(0.5)
+    >>> round(Float(1, 100, log=True).from_unit(0.5), 6)
     10.0
     """
 
@@ -73,9 +73,9 @@ class Float:
 class Space:
     """Named parameters in a fixed order.
 
-    >>> space = Space(dose=Float(0.1, 10, log=True), hours=Float(1, 5))
-    >>> space.from_unit(np.array([0.5, 0.0]))
-    {'dose': 1.0, 'hours': 1.0}
+    >>> space = Space(dose=Float(1, 100, log=True), hours=Float(1, 5))
+    >>> space.to_unit({"dose": 10.0, "hours": 2.0}).tolist()
+    [0.5, 0.25]
     """
 
     def __init__(self, **parameters: Float) -> None:

@@ -21,8 +21,9 @@ Indices: TypeAlias = NDArray[np.intp]
 _PAIRS_AT_ONCE = 20_000
 """Member pairs measured together: the working arrays stay in the cache."""
 
-_PRODUCT_CELLS = 1 << 17
-"""Cells of one matrix product, about a megabyte."""
+_PRODUCT_WORK = 200_000
+"""Multiplications in one matrix product: it stays in the cache, and is too little for
+the linear algebra library to wake its threads, which would cost far more."""
 
 _WORTH_A_PRODUCT = 2_000
 """Member pairs below which the plain sum beats the overhead of a product."""
@@ -57,9 +58,8 @@ class Groups:
 def squared_distance(first: Reals, second: Reals) -> Reals:
     """Return ||a - b||^2 over the last axis, broadcasting the others."""
     coordinates = range(first.shape[-1])
-    return reduce(
-        np.add, (np.square(first[..., i] - second[..., i]) for i in coordinates)
-    )
+    squares = (np.square(first[..., i] - second[..., i]) for i in coordinates)
+    return np.asarray(reduce(np.add, squares))
 
 
 def gather(points: Reals, root: Indices) -> Groups:
@@ -213,8 +213,8 @@ def _by_product(groups: Groups, a: int, partners: Indices) -> Reals:
 
 def _products(left: Reals, right: Reals) -> Iterator[tuple[slice, int, Reals]]:
     """Yield left @ right.T in pieces, with their columns and their first row."""
-    height = min(len(left), 256)
-    width = _PRODUCT_CELLS // height
+    height = min(len(left), 64)
+    width = max(1, _PRODUCT_WORK // (height * left.shape[1]))
     for row in range(0, len(left), height):
         for at in range(0, len(right), width):
             part = slice(at, at + width)
