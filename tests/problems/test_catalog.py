@@ -168,8 +168,8 @@ def test_catalogue_lists_the_twelve():
     [
         ({"level": 0}, "level must be 1, 2 or 3, got 0"),
         ({"level": 4}, "level must be 1, 2 or 3, got 4"),
-        ({"dim": 0}, "dim must be at least 1 for ackley, got 0"),
-        ({"num_agents": 0}, "num_agents must be at least 1, got 0"),
+        ({"dim": 0}, "dim must be a whole number of at least 1, got 0"),
+        ({"num_agents": 0}, "num_agents must be a whole number of at least 1, got 0"),
         ({"noise": -0.1}, "noise must be a finite .* got -0.1"),
         ({"noise": float("nan")}, "noise must be a finite .* got nan"),
         ({"noise": float("inf")}, "noise must be a finite .* got inf"),

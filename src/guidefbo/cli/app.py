@@ -168,7 +168,9 @@ def _sentences() -> Generator[None, None, None]:
         errors.print(f"guidefbo: {error}", style="red", highlight=False, markup=False)
         raise typer.Exit(REFUSED) from error
     except KeyboardInterrupt as error:
-        errors.print("guidefbo: interrupted; no file was written.", highlight=False)
+        errors.print(
+            "guidefbo: interrupted; no half-written file was left.", highlight=False
+        )
         raise typer.Exit(INTERRUPTED) from error
 
 

@@ -37,7 +37,10 @@ def run_and_report(
     console.print(_summary(trace))
     for path in (out, plot):
         if path is not None:
-            console.print(f"Wrote {path}", highlight=False)
+            # As given: no wrapping, and brackets are no markup.
+            console.print(
+                f"Wrote {path}", soft_wrap=True, markup=False, highlight=False
+            )
 
 
 def _run_with_progress(spec: RunSpec, console: Console) -> Trace:

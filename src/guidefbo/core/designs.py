@@ -11,7 +11,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 
 from guidefbo.core.arrays import Points
 from guidefbo.core.errors import SettingsError
@@ -85,6 +84,9 @@ def sobol_grid(num_points: int, dim: int) -> Points:
 def _sobol_words(num_points: int, dim: int) -> NDArray[np.int64]:
     """Return the unscrambled points as integers below 2**30."""
     _require_positive(num_points=num_points, dim=dim)
+    # Loaded when first used: it takes most of a second, and a listing needs no points.
+    from scipy.stats import qmc
+
     # A whole power of two is drawn and cut: SciPy warns about any other number.
     engine = qmc.Sobol(dim, scramble=False, bits=_BITS)
     points = engine.random_base2((num_points - 1).bit_length())[:num_points]

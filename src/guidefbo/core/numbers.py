@@ -30,9 +30,11 @@ def shown(value: Any) -> str:
     return reprlib.repr(value)
 
 
-def require_count(name: str, value: Any, low: int) -> None:
-    """Refuse what is not a whole number of at least `low`."""
-    if type(value) is not int or value < low:
+def require_count(name: str, value: Any, low: int) -> int:
+    """Return a whole number of at least `low`, or refuse what arrived."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < low:
         raise SettingsError(
             f"{name} must be a whole number of at least {low}, got {shown(value)}."
         )
+    return int(value)

@@ -15,6 +15,9 @@ from guidefbo.core.arrays import Point
 from guidefbo.core.errors import SpaceError
 from guidefbo.core.numbers import is_finite_number, shown
 
+LARGEST = 1e150
+"""Largest bound in size; differences and ratios of larger ones overflow."""
+
 
 @dataclass(frozen=True, slots=True)
 class Float:
@@ -36,12 +39,13 @@ class Float:
             is_finite_number(self.low)
             and is_finite_number(self.high)
             and self.low < self.high
+            and max(abs(self.low), abs(self.high)) <= LARGEST
         ):
             raise SpaceError(
                 f"Float needs finite bounds with low < high, got "
                 f"low={shown(self.low)}, high={shown(self.high)}."
             )
-        if self.log and self.low <= 0:
+        if self.log and self.low < 1.0 / LARGEST:
             raise SpaceError(
                 f"A logarithmic Float needs low > 0, got low={self.low!r}. Raise the "
                 "bound or drop log=True."

@@ -48,7 +48,7 @@ class Streams:
     """Root seed of the run, a non-negative integer."""
 
     def __post_init__(self) -> None:
-        require_count("seed", self.seed, 0)
+        object.__setattr__(self, "seed", require_count("seed", self.seed, 0))
 
     def of(self, agent: int, t: int) -> "Address":
         """Return the streams of one agent in one round."""
@@ -64,7 +64,7 @@ class Streams:
             agent: Zero-based agent id, or None for a stream of the whole federation.
             t: Round, 0 for what happens before the first round.
         """
-        owner = 0 if agent is None else agent + 1
+        owner = 0 if agent is None else require_count("agent", agent, 0) + 1
         key = (owner, t, int(purpose))
         return np.random.Generator(
             np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key))

@@ -7,6 +7,15 @@ from guidefbo.core.numbers import require_count
 from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
 
+COUNTS = (
+    ("dim", 1),
+    ("num_agents", 1),
+    ("num_initial", 1),
+    ("num_rounds", 0),
+    ("seed", 0),
+)
+"""Whole numbers of a spec and the least each may be."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
@@ -40,8 +49,10 @@ class RunSpec:
     def __post_init__(self) -> None:
         find_method(self.method)
         Settings.of(self.settings)
-        for name, low in (("num_initial", 1), ("num_rounds", 0), ("seed", 0)):
-            require_count(name, getattr(self, name), low)
+        for name, low in COUNTS:
+            object.__setattr__(
+                self, name, require_count(name, getattr(self, name), low)
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as JSON values."""

@@ -55,6 +55,9 @@ def positive_spread(variances: NDArray[np.float64], is_full: bool, name: str) ->
     The range is far wider than any honest spread in a unit cube, and narrow enough for
     products and inverses to stay finite.
     """
+    # The wire carries one triangle; rounding may part the two, a mistake does more.
+    if is_full and not np.allclose(variances, np.swapaxes(variances, -1, -2), 1e-9):
+        raise WireError(f"{name} must be a symmetric matrix, and it is not.")
     spread = np.linalg.eigvalsh(variances) if is_full else variances
     if spread.min() < MIN_VARIANCE or spread.max() > MAX_VARIANCE:
         what = "positive definite, with eigenvalues" if is_full else "positive,"

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from scipy.special import ndtri
 
-from guidefbo.agent.surrogate.gp import STD_FLOOR, GaussianProcess
+from guidefbo.agent.surrogate.gp import GaussianProcess, conditional_std
 from guidefbo.agent.surrogate.kernel import (
     matern52,
     matern52_with_slope,
@@ -66,8 +66,7 @@ class LocalFantasies:
         hyper = self.gp.hyper
         k, slope = matern52_with_slope(self.gp.distances(X), hyper.outputscale)
         w = k @ self.inverse_factor.T
-        variance = hyper.outputscale - np.einsum("ij,ij->i", w, w)
-        std = np.sqrt(np.maximum(variance, STD_FLOOR**2 * hyper.outputscale))
+        std = conditional_std(w, hyper.outputscale)
         v = (w @ self.inverse_factor) * slope
 
         def pull_back(sensitivity: Matrix) -> Points:

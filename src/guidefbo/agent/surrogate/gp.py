@@ -31,6 +31,12 @@ STD_FLOOR = 1e-6
 """Smallest posterior std, relative to the prior's: below it is rounding error."""
 
 
+def conditional_std(w: Matrix, outputscale: float) -> Values:
+    """Return √(s - |w|²), with w = L^-1 k(X, x) one row a point, above its floor."""
+    variance = outputscale - np.einsum("ij,ij->i", w, w)
+    return np.sqrt(np.maximum(variance, STD_FLOOR**2 * outputscale))  # E03
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hyperparameters:
     """What the marginal likelihood fixes before anything is predicted."""
@@ -87,7 +93,9 @@ class GaussianProcess:
     def predict(self, X: Points) -> tuple[Values, Values]:
         """Return the mean and standard deviation at the rows of X."""
         k = self._cross(X)
-        return self.hyper.mean + k @ self.alpha, self._std(k @ self.inverse_factor.T)
+        return self.hyper.mean + k @ self.alpha, conditional_std(
+            k @ self.inverse_factor.T, self.hyper.outputscale
+        )
 
     def predict_mean(self, X: Points) -> Values:
         """Return the mean at the rows of X."""
@@ -97,7 +105,7 @@ class GaussianProcess:
         """Return mean, standard deviation and their gradients at the rows of X."""
         k, slope = matern52_with_slope(self.distances(X), self.hyper.outputscale)
         w = k @ self.inverse_factor.T
-        std = self._std(w)
+        std = conditional_std(w, self.hyper.outputscale)
         v = w @ self.inverse_factor
         v *= slope
         slope *= self.alpha
@@ -147,8 +155,3 @@ class GaussianProcess:
 
     def _cross(self, X: Points) -> Matrix:
         return matern52(self.distances(X), self.hyper.outputscale)
-
-    def _std(self, w: Matrix) -> Values:
-        s = self.hyper.outputscale
-        variance = s - np.einsum("ij,ij->i", w, w)
-        return np.sqrt(np.maximum(variance, STD_FLOOR**2 * s))  # E03

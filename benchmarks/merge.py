@@ -1,0 +1,82 @@
+"""Time and memory of merging many uploads, by how the centres lie.
+
+    python benchmarks/merge.py [--sizes 1000 10000 100000] [--dim 10]
+
+Each line is measured in a process of its own, so that its peak memory is its own.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from guidefbo.core.arrays import Points
+from guidefbo.server.merging import complete_linkage
+
+THRESHOLD = 0.05
+KILOBYTES_PER_UNIT = 1 if sys.platform == "linux" else 1 / 1024
+"""The system counts peak memory in kilobytes on Linux, in bytes on macOS."""
+
+
+def places(rng: np.random.Generator, size: int, dim: int, width: float) -> Points:
+    near = rng.random((5, dim))[rng.integers(5, size=size)]
+    return near + width * rng.normal(size=(size, dim))
+
+
+LAYOUTS: dict[str, Callable[[np.random.Generator, int, int], Points]] = {
+    "scattered": lambda rng, n, d: rng.random((n, d)),
+    "gathered": lambda rng, n, d: places(rng, n, d, 0.001),
+    "chained": lambda rng, n, d: rng.random((n, 1)) + 0.01 * rng.normal(size=(n, d)),
+    "five clouds": lambda rng, n, d: places(rng, n, d, 0.02),
+    "one cloud": lambda rng, n, d: 0.5 + 0.03 * rng.normal(size=(n, d)),
+}
+"""From the easiest to the hardest: a chain is one connected piece ten thresholds long,
+the clouds are a few thresholds wide in every direction."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    sizes = [1_000, 10_000, 20_000, 100_000]
+    parser.add_argument("--sizes", type=int, nargs="+", default=sizes)
+    parser.add_argument("--dim", type=int, default=10)
+    parser.add_argument("--only", choices=LAYOUTS, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.only:
+        print(measure(arguments.only, arguments.sizes[0], arguments.dim))
+        return
+    print("| N | layout | seconds | peak MB | clusters |")
+    print("|---|---|---|---|---|")
+    for size in arguments.sizes:
+        for layout in LAYOUTS:
+            print(in_own_process(layout, size, arguments.dim), flush=True)
+
+
+def in_own_process(layout: str, size: int, dim: int) -> str:
+    command = [sys.executable, __file__, "--only", layout]
+    command += ["--sizes", str(size), "--dim", str(dim)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    run = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    )
+    return run.stdout.strip()
+
+
+def measure(layout: str, size: int, dim: int) -> str:
+    rng = np.random.Generator(np.random.PCG64(0))
+    centers = LAYOUTS[layout](rng, size, dim)
+    begin = time.perf_counter()
+    labels = complete_linkage(centers, THRESHOLD)
+    seconds = time.perf_counter() - begin
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    megabytes = peak * KILOBYTES_PER_UNIT / 1024
+    clusters = labels.max() + 1
+    return f"| {size} | {layout} | {seconds:.2f} | {megabytes:.0f} | {clusters} |"
+
+
+if __name__ == "__main__":
+    main()
