@@ -5,7 +5,7 @@
 12 functions x 3 levels x 3 seeds x three configurations: `ucb` at beta 2 and
 `guide-ucb` at beta 4 (the settings behind the paper's tables), and `ucb` at beta 4 (the
 matched comparison). Finished runs are kept in the records folder and not repeated.
-The figures go to docs/results/faithfulness.json, the table to faithfulness.md beside it.
+The figures go to docs/results/faithfulness.json, the table to the .md beside it.
 """
 
 import argparse

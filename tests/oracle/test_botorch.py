@@ -1,8 +1,8 @@
 """Our numbers against BoTorch's and GPyTorch's, on the same inputs.
 
 Run with `pytest -m oracle`; needs `pip install torch==2.13.0` and the `oracle` extra.
-Both sides work in double precision, so closed forms agree to rounding; what an optimiser
-found agrees to its stopping tolerance.
+Both sides work in double precision, so closed forms agree to rounding; what an
+optimiser found agrees to its stopping tolerance.
 """
 
 import importlib.util

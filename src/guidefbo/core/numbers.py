@@ -2,7 +2,7 @@
 
 import math
 import reprlib
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def is_finite_number(value: Any) -> bool:
     if not isinstance(value, int | float | np.integer | np.floating):
         return False
     try:
-        return math.isfinite(float(value))
+        return math.isfinite(cast(float, value))
     except OverflowError:
         return False
 
@@ -37,4 +37,4 @@ def require_count(name: str, value: Any, low: int) -> int:
         raise SettingsError(
             f"{name} must be a whole number of at least {low}, got {shown(value)}."
         )
-    return int(value)
+    return int(cast(int, value))
