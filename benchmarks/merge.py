@@ -40,7 +40,7 @@ the clouds are a few thresholds wide in every direction."""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Time and memory of merging.")
     sizes = [1_000, 10_000, 20_000, 100_000]
     parser.add_argument("--sizes", type=int, nargs="+", default=sizes)
     parser.add_argument("--dim", type=int, default=10)

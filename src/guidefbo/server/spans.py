@@ -192,10 +192,10 @@ def _by_product(groups: Groups, a: int, partners: Indices) -> Reals:
     """Return the squared spans of group `a` to its `partners`."""
     size = groups.size[partners]
     opens = np.cumsum(size) - size
-    members = np.repeat(groups.start[partners] - opens, size) + np.arange(
-        int(size.sum())
-    )
-    left = groups.left[groups.start[a] :][: groups.size[a]]
+    shift = np.repeat(groups.start[partners] - opens, size)
+    members = np.arange(shift.size) + shift
+    begin = groups.start[a]
+    left = groups.left[begin : begin + groups.size[a]]
     about = np.full(members.size, -np.inf)
     for part, _, product in _products(left, groups.right[members]):
         np.maximum(about[part], product.max(axis=0), out=about[part])
@@ -204,9 +204,7 @@ def _by_product(groups: Groups, a: int, partners: Indices) -> Reals:
     exact = np.zeros(close.size)
     for part, row, product in _products(left, groups.right[members[close]]):
         i, j = np.nonzero(product >= least[close[part]])
-        found = _paired(
-            groups.columns, groups.start[a] + row + i, members[close[part]][j]
-        )
+        found = _paired(groups.columns, begin + row + i, members[close[part][j]])
         np.maximum.at(exact[part], j, found)
     return np.maximum.reduceat(exact, np.searchsorted(close, opens))
 

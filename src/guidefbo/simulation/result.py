@@ -27,7 +27,7 @@ class OptimizeResult:
     """The outcome of `optimize`."""
 
     goal: str
-    """"max" or "min"."""
+    """Either max or min."""
     method: str
     """Method that was run."""
     space: Space
