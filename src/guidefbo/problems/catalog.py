@@ -26,6 +26,8 @@ from guidefbo.problems.wrappers.shift import Shift
 from guidefbo.problems.wrappers.sign import Negate
 from guidefbo.problems.wrappers.stack import Stack
 
+MAX_DIM = 1000
+"""Largest number of coordinates of a catalogue problem."""
 NOISE_UNITS = ("scaled", "raw")
 """Units in which noise can be given."""
 
@@ -144,6 +146,11 @@ def _check_sizes(function: SyntheticFunction, dim: int, num_agents: int) -> None
         raise SettingsError(
             f"dim must be at least {function.min_dim} for {function.name}, got {dim}. "
             "Raise dim or choose another problem."
+        )
+    if dim > MAX_DIM:
+        raise SettingsError(
+            f"dim must be at most {MAX_DIM}, got {dim}. Choose fewer coordinates: every "
+            "agent's rotation alone holds dim x dim numbers."
         )
 
 
