@@ -49,6 +49,14 @@ def main() -> None:
     if arguments.only:
         print(measure(arguments.only, arguments.sizes[0], arguments.dim))
         return
+    print("# Merging many uploads\n")
+    print(
+        "Written by `python benchmarks/merge.py > docs/results/merge.md`; d = ", end=""
+    )
+    print(
+        f"{arguments.dim}, threshold {THRESHOLD}, one thread. Scattered and gathered "
+    )
+    print("uploads are the ends; clouds a few thresholds wide are the worst between.\n")
     print("| N | layout | seconds | peak MB | clusters |")
     print("|---|---|---|---|---|")
     for size in arguments.sizes:

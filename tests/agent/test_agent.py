@@ -124,9 +124,9 @@ def test_upload_candidates_are_uniform_and_fresh_every_round():
 
 
 def test_upload_of_equal_observations_stays_within_the_wire():
-    # E14: without any spread the score is huge, and clipped.
+    # E14: without any spread the score is in units of the value, and clipped.
     gp = make_gp(1, 2)
-    data = Dataset(X=gp.X, y=np.array([1e4]))
+    data = Dataset(X=gp.X, y=np.array([1e8]))
     upload = guide().upload(gp, data, Streams(0).of(0, 1))
     assert upload.value_score == -MAX_SCORE
 

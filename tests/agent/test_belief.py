@@ -457,9 +457,12 @@ def test_value_score_by_hand():
 
 
 def test_value_score_of_one_observation_is_finite():
-    # E14: no spread is known yet; the score is large and has the LCB's sign.
+    # E14: no spread is known yet; the score is in the units of the value itself.
     gp = make_gp(1, 2)
-    assert value_score(gp, np.array([0.1, 0.9]), np.array([5.0]), 1.0) < -1e5
+    center = np.array([0.1, 0.9])
+    expected = lower_confidence(gp, center, 1.0) - 5.0
+    found = value_score(gp, center, np.array([5.0]), 1.0)
+    assert found == pytest.approx(expected, rel=2e-6)
 
 
 def test_kmeans_starts_hold_every_point_once():

@@ -300,7 +300,7 @@ def test_trace_reads_well_and_draws(tmp_path):
         ({"common_shift": 0.6}, r"common_shift must lie between 0 and 0\.5, got 0\.6"),
         ({"common_shift": float("nan")}, r"common_shift must lie .* got nan"),
         ({"settings": {"beta": "abc"}}, r"beta must be a finite number .* got 'abc'"),
-        ({"settings": {"beta": -1}}, r"beta must be .* at least 0, got -1"),
+        ({"settings": {"beta": -1}}, r"beta must be .* from 0 to .*, got -1"),
         ({"settings": {"beta": float("inf")}}, r"beta must be .* got inf"),
         ({"settings": {"beta": 10**400}}, r"beta must be"),
         ({"settings": {"beta": True}}, r"beta must be .* got True"),

@@ -48,10 +48,14 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.y)
 
-    def scale(self) -> tuple[float, float]:
-        """Return the mean and standard deviation of the values, 1 if they agree."""
-        mean = float(np.mean(self.y))
-        spread = float(np.std(self.y, ddof=1)) if len(self) > 1 else 0.0
-        # Below this a spread is the rounding of equal values.
-        rounding = 1e-12 * max(abs(mean), float(np.abs(self.y).max()))
-        return mean, spread if spread > rounding else 1.0
+
+def scale_of(y: Values) -> tuple[float, float]:
+    """Return the mean and the (n-1) standard deviation, 1 where nothing is spread.
+
+    One value, or equal ones, say nothing of the scale; dividing by the rounding of
+    their mean would blow everything up.
+    """
+    mean = float(np.mean(y))
+    spread = float(np.std(y, ddof=1)) if len(y) > 1 else 0.0
+    rounding = 1e-12 * float(np.abs(y).max())
+    return mean, spread if spread > rounding else 1.0

@@ -32,6 +32,7 @@ class Agent:
         rule: Rule,
         search: SearchSettings,
         streams: Streams,
+        t: int = 1,
     ) -> None:
         """Create an agent from its first observations.
 
@@ -43,6 +44,7 @@ class Agent:
             rule: The decision rule.
             search: Effort of the search for the next query.
             streams: Randomness of the run.
+            t: The round to begin with.
         """
         self._agent_id = agent_id
         self._data = data
@@ -51,7 +53,7 @@ class Agent:
         self._rule = rule
         self._search = search
         self._streams = streams
-        self._t = 1
+        self._t = t
         self._packet: Any = None
         self._fitted: tuple[GaussianProcess, Dataset] | None = None
 

@@ -12,6 +12,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from guidefbo.core.errors import SettingsError
 from guidefbo.core.files import check_writable
 from guidefbo.simulation.simulate import run
 from guidefbo.simulation.spec import RunSpec
@@ -22,6 +23,8 @@ def run_and_report(
     spec: RunSpec, out: Path | None, plot: Path | None, console: Console
 ) -> None:
     """Run a spec with a live line, write what was asked for, print the summary."""
+    if out is not None and out == plot:
+        raise SettingsError(f"--out and --plot must differ, got {out} for both.")
     for path in (out, plot):
         if path is not None:
             check_writable(path)

@@ -39,7 +39,7 @@ class NumericalError(FedBOError, ArithmeticError):
 def refuse_unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
     """Raise `UnknownNameError` naming the nearest of the `known` names."""
     names = sorted(known)
-    near = get_close_matches(name.lower(), names, n=3, cutoff=0.5)
+    near = get_close_matches(str(name).lower(), names, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else ""
     listing = f"Known {kind}s: {', '.join(names)}."
     raise UnknownNameError(f"There is no {kind} {name!r}. {hint or listing}")

@@ -30,13 +30,14 @@ def check_writable(path: Path) -> None:
         ) from error
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write the text to a temporary neighbour and move it into place."""
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write the content to a temporary neighbour and move it into place."""
+    data = content.encode() if isinstance(content, str) else content
     try:
         handle, name = _open_neighbour(path)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             # mkstemp is private to the owner; a result is an ordinary file.

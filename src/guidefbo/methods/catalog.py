@@ -56,6 +56,6 @@ METHODS = MappingProxyType(
 
 def find_method(name: str) -> Method:
     """Return the method of that name, or name the nearest ones."""
-    if name not in METHODS:
+    if not isinstance(name, str) or name not in METHODS:
         refuse_unknown("method", name, METHODS)
     return METHODS[name]

@@ -11,11 +11,11 @@ from guidefbo.server.catalog import DISPATCHES, MERGINGS, REWEIGHTINGS
 
 
 def _count(default: int, text: str, low: int = 1) -> Any:
-    return field(default=default, metadata={"text": text, "low": low})
+    return field(default=default, metadata={"text": text, "low": low, "high": 1e6})
 
 
 def _real(default: float, text: str) -> Any:
-    return field(default=default, metadata={"text": text, "low": 0.0})
+    return field(default=default, metadata={"text": text, "low": 0.0, "high": 1e6})
 
 
 def _part(default: str, text: str, names: Collection[str]) -> Any:
@@ -98,14 +98,15 @@ def _number_or_text(text: str) -> int | float | str:
 def _check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> Any:
     if isinstance(default, str):
         return _check_part(name, value, metadata["names"])
-    is_valid = is_finite_number(value) and value >= metadata["low"]
+    low, high = metadata["low"], metadata["high"]
+    is_valid = is_finite_number(value) and low <= value <= high
     expected = "a finite number"
     if isinstance(default, int):
         is_valid = is_valid and value == int(value)
         expected = "a whole number"
     if not is_valid:
         raise SettingsError(
-            f"Setting {name} must be {expected} of at least {metadata['low']:g}, got "
+            f"Setting {name} must be {expected} from {low:g} to {high:g}, got "
             f"{shown(value)}."
         )
     return type(default)(value)

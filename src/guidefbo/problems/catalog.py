@@ -83,12 +83,8 @@ def make_problem(
             in the objective's own unit.
         streams: Root of the tasks' randomness; the same root gives the same tasks.
     """
-    if name not in PROBLEMS:
-        refuse_unknown("problem", name, PROBLEMS)
+    check_problem(name, dim, num_agents, level, common_shift, noise, noise_units)
     function = PROBLEMS[name].function
-    _check_sizes(function, dim, num_agents)
-    _check_variation(level, common_shift)
-    _check_noise(noise, noise_units)
     scale = function.output_scale
     noise_std = float(noise) if noise_units == "scaled" else noise / scale
     common = draw_common_shift(common_shift, dim, streams.at(Purpose.COMMON_SHIFT))
@@ -106,6 +102,23 @@ def make_problem(
             for agent in range(num_agents)
         ),
     )
+
+
+def check_problem(
+    name: str,
+    dim: int,
+    num_agents: int,
+    level: int,
+    common_shift: float,
+    noise: float,
+    noise_units: str,
+) -> None:
+    """Refuse what `make_problem` could not make, before anything is drawn."""
+    if not isinstance(name, str) or name not in PROBLEMS:
+        refuse_unknown("problem", name, PROBLEMS)
+    _check_sizes(PROBLEMS[name].function, dim, num_agents)
+    _check_variation(level, common_shift)
+    _check_noise(noise, noise_units)
 
 
 def _make_task(
@@ -149,8 +162,8 @@ def _check_sizes(function: SyntheticFunction, dim: int, num_agents: int) -> None
         )
     if dim > MAX_DIM:
         raise SettingsError(
-            f"dim must be at most {MAX_DIM}, got {dim}. Choose fewer coordinates: every "
-            "agent's rotation alone holds dim x dim numbers."
+            f"dim must be at most {MAX_DIM}, got {dim}. Choose fewer coordinates: "
+            "every agent's rotation alone holds dim x dim numbers."
         )
 
 

@@ -10,7 +10,7 @@ from guidefbo.agent.loop import Agent
 from guidefbo.agent.surrogate.fit import Priors
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.arrays import Points, Values
-from guidefbo.core.designs import collaborative_latin_hypercube
+from guidefbo.core.designs import collaborative_latin_hypercube, sobol_grid
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.build import (
     build_agent_side,
@@ -56,6 +56,8 @@ def assemble(
         is_standardised: Whether agents standardise their observations.
         streams: Randomness of the run.
     """
+    # SciPy's statistics take a second to load: not on any stage's clock.
+    sobol_grid(1, design.shape[2])
     model = Model(
         noise_std=noise_std,
         is_standardised=is_standardised,

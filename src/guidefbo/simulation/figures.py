@@ -1,11 +1,13 @@
 """Pictures of a run; matplotlib is loaded only here and only when asked for."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from guidefbo.core.errors import FedBOError
+from guidefbo.core.files import write_atomically
 
 if TYPE_CHECKING:
     from guidefbo.simulation.result import OptimizeResult
@@ -80,5 +82,7 @@ def _finish(figure: Any, axes: Any, path: str | Path | None) -> Any:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if path is not None:
-        figure.savefig(path, dpi=150)
+        picture = BytesIO()
+        figure.savefig(picture, dpi=150, format=Path(path).suffix[1:].lower())
+        write_atomically(Path(path), picture.getvalue())
     return figure

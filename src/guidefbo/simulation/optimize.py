@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from guidefbo.agent.dataset import MAX_VALUE
 from guidefbo.core.arrays import Points, Values
 from guidefbo.core.errors import DataError, SettingsError
 from guidefbo.core.numbers import is_finite_number, require_count, shown
@@ -55,7 +56,7 @@ def optimize(
         settings: Settings of the method that differ from the defaults.
         progress: Called after every round with the round and the best values so far.
     """
-    _check_arguments(functions, goal, initial, rounds, noise)
+    _check_arguments(functions, space, goal, initial, rounds, noise)
     chosen, options = find_method(method), Settings.of(settings or {})
     streams, sign = Streams(seed), SIGNS[goal]
     history: list[Evaluation] = []
@@ -90,7 +91,7 @@ def optimize(
 
 def _call(function: Objective, n: int, values: dict[str, float]) -> float:
     returned: Any = function(dict(values))
-    if not is_finite_number(returned):
+    if not is_finite_number(returned) or abs(float(returned)) > MAX_VALUE:
         raise DataError(
             f"Function {n} must return a finite number, got {shown(returned)} at "
             f"{values}. Return a bad but finite value where an evaluation fails."
@@ -100,6 +101,7 @@ def _call(function: Objective, n: int, values: dict[str, float]) -> float:
 
 def _check_arguments(
     functions: Sequence[Objective],
+    space: Space,
     goal: str,
     initial: int,
     rounds: int,
@@ -107,8 +109,17 @@ def _check_arguments(
 ) -> None:
     if goal not in SIGNS:
         raise SettingsError(f"goal must be 'max' or 'min', got {goal!r}.")
-    if len(functions) == 0 or not all(map(callable, functions)):
-        raise SettingsError("functions must hold at least one callable.")
+    is_list = isinstance(functions, Sequence) and len(functions) > 0
+    if not is_list or not all(map(callable, functions)):
+        raise SettingsError(
+            "functions must be a list of at least one callable, got "
+            f"{shown(functions)}. Write [f] for a single function."
+        )
+    if not isinstance(space, Space):
+        raise SettingsError(
+            f"space must be a guidefbo.Space, got {shown(space)}. For example "
+            "Space(dose=Float(0, 1))."
+        )
     for name, value, low in (("initial", initial, 1), ("rounds", rounds, 0)):
         require_count(name, value, low)
     if noise is not None and not (is_finite_number(noise) and noise >= 0.0):

@@ -1,16 +1,18 @@
 """Run a method on a catalogue problem, all agents in this process."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Points, Values
+from guidefbo.core.errors import refuse_unknown
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
-from guidefbo.metrics.regret import mean_simple_regret
+from guidefbo.metrics.regret import best_so_far, mean_simple_regret
 from guidefbo.problems.catalog import make_problem
 from guidefbo.problems.problem import Problem
 from guidefbo.simulation.assemble import assemble, initial_design
@@ -41,6 +43,9 @@ def simulate(
         progress: Called after the initial design and after every round.
         **spec: Fields of `RunSpec`: level, method, seed, dim, num_agents, ...
     """
+    known = {f.name for f in fields(RunSpec)}
+    for name in spec.keys() - known:
+        refuse_unknown("argument of simulate", name, known)
     given = dict(settings or {})
     return run(RunSpec(problem=problem, settings=given, **spec), progress)
 
@@ -89,8 +94,8 @@ def _run(
     report(0)
     for t in range(1, spec.num_rounds + 1):
         queries = federation.round(t, evaluate)
-        best.append(_noise_free(problem, queries[:, None, :])[:, 0])
-        best[-1] = np.maximum(best[-1], best[-2])
+        reached = _noise_free(problem, queries[:, None, :])[:, 0]
+        best.append(best_so_far(np.stack([best[-1], reached]))[-1])
         report(t)
     exchanges = spec.num_agents * spec.num_rounds
     best_value = np.stack(best)

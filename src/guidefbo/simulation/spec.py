@@ -6,6 +6,7 @@ from typing import Any
 from guidefbo.core.numbers import require_count
 from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
+from guidefbo.problems.catalog import check_problem
 
 COUNTS = (
     ("dim", 1),
@@ -47,12 +48,26 @@ class RunSpec:
     """Settings that differ from the defaults."""
 
     def __post_init__(self) -> None:
-        find_method(self.method)
-        Settings.of(self.settings)
         for name, low in COUNTS:
-            object.__setattr__(
-                self, name, require_count(name, getattr(self, name), low)
-            )
+            self._set(name, require_count(name, getattr(self, name), low))
+        check_problem(
+            self.problem,
+            self.dim,
+            self.num_agents,
+            self.level,
+            self.common_shift,
+            self.noise,
+            self.noise_units,
+        )
+        find_method(self.method)
+        checked = Settings.of(self.settings)
+        # Equal specs are to give equal records, however their numbers were written.
+        self._set("settings", {key: getattr(checked, key) for key in self.settings})
+        self._set("noise", float(self.noise))
+        self._set("common_shift", float(self.common_shift))
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as JSON values."""

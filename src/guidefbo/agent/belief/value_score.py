@@ -1,7 +1,6 @@
 """The conservative value attached to an uploaded component."""
 
-import numpy as np
-
+from guidefbo.agent.dataset import scale_of
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.core.arrays import Point, Values
 
@@ -20,5 +19,5 @@ def value_score(
 ) -> float:
     """Return the lower confidence bound in units of the agent's own observations."""
     lcb = lower_confidence(gp, center, lcb_coefficient)
-    scale = float(np.std(y, ddof=1)) if len(y) > 1 else 0.0
-    return (lcb - float(np.mean(y))) / (scale + EPSILON)  # E14
+    mean, spread = scale_of(y)
+    return (lcb - mean) / (spread + EPSILON)  # E14

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.dataset import Dataset, scale_of
 from guidefbo.agent.surrogate.fit import Bounds, Priors, fit
 from guidefbo.agent.surrogate.gp import GaussianProcess
 
@@ -27,7 +27,7 @@ class Model:
         """Return the data in model units, and the length of that unit."""
         if not self.is_standardised:
             return data, 1.0
-        shift, scale = data.scale()
+        shift, scale = scale_of(data.y)
         return Dataset(X=data.X, y=(data.y - shift) / scale), scale
 
     def fit(self, data: Dataset, scale: float) -> GaussianProcess:
