@@ -9,7 +9,7 @@ all coordinates, and a single L-BFGS-B run serves all starts with batched evalua
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import fmin_l_bfgs_b
 
 from guidefbo.agent.decision.rule import Acquisition
 from guidefbo.core.arrays import Point, Points, Values
@@ -66,12 +66,12 @@ def climb(acquisition: Acquisition, starts: Points, max_iterations: int) -> Poin
         value, gradient = acquisition.value_and_gradient(flat.reshape(shape))
         return -float(value.sum()), -gradient.ravel()
 
-    found = minimize(
+    # The function behind `minimize`, without its second translation of the bounds,
+    # which costs a tenth of the whole search.
+    ends, _, _ = fmin_l_bfgs_b(
         negated_sum,
         starts.ravel(),
-        jac=True,
-        method="L-BFGS-B",
         bounds=[(0.0, 1.0)] * starts.size,
-        options={"maxiter": max_iterations},
+        maxiter=max_iterations,
     )
-    return np.clip(found.x.reshape(shape), 0.0, 1.0)
+    return np.clip(ends.reshape(shape), 0.0, 1.0)

@@ -20,7 +20,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
-from scipy.optimize import minimize
+from scipy.optimize import fmin_l_bfgs_b
 
 from guidefbo.agent.surrogate.gp import Hyperparameters
 from guidefbo.agent.surrogate.linalg import JITTERS
@@ -227,9 +227,9 @@ def fit(
         value, gradient = objective(theta)
         return -value, -gradient
 
-    found = minimize(negated, start, jac=True, method="L-BFGS-B", bounds=box)
-    _, _, mean = objective.evaluate(found.x)
-    natural = np.exp(found.x)
+    theta, _, _ = fmin_l_bfgs_b(negated, start, bounds=box)
+    _, _, mean = objective.evaluate(theta)
+    natural = np.exp(theta)
     return Hyperparameters(
         lengthscales=natural[:d],
         outputscale=float(natural[d]),
