@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from tests.agent.numerics import make_data, make_gp
 
-from guidefbo.agent.belief.mixture import Mixture
+from guidefbo.agent.belief.mixture import OptimumBelief
 from guidefbo.agent.belief.single_gaussian import SingleGaussian
 from guidefbo.agent.catalog import BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
 from guidefbo.agent.dataset import Dataset
@@ -94,7 +94,7 @@ def test_upload_is_the_dominant_component_with_its_score():
         del stream
         assert samples.counts.sum() == 60
         masses = np.array([0.2, 0.3, 0.5])
-        return Mixture(masses=masses, centers=centers, variances=variances)
+        return OptimumBelief(masses=masses, centers=centers, variances=variances)
 
     upload = guide(belief=belief).upload(gp, data, Streams(1).of(0, 1))
     assert upload.mass == 0.5

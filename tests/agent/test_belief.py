@@ -15,7 +15,7 @@ from guidefbo.agent.belief.dpgmm import (
     DirichletProcessMixture,
 )
 from guidefbo.agent.belief.geometry import Diagonal, Full
-from guidefbo.agent.belief.mixture import Mixture
+from guidefbo.agent.belief.mixture import OptimumBelief
 from guidefbo.agent.belief.single_gaussian import EXTRA_VARIANCE, SingleGaussian
 from guidefbo.agent.belief.value_score import lower_confidence, value_score
 from guidefbo.agent.belief.variational import (
@@ -433,7 +433,9 @@ def test_dominant_component_by_hand():
         ([0.1, 0.5, 0.2, 0.2], 1),
         ([0.3, 0.1, 0.3, 0.3], 0),
     ):
-        mixture = Mixture(masses=np.array(masses), centers=centers, variances=variances)
+        mixture = OptimumBelief(
+            masses=np.array(masses), centers=centers, variances=variances
+        )
         assert mixture.dominant == expected
 
 

@@ -30,7 +30,7 @@ class OptimumUpload:
     KIND: ClassVar[str] = "guide.upload"
 
     mass: float
-    """Mixture weight, in (0, 1]."""
+    """OptimumBelief weight, in (0, 1]."""
     center: Point
     """(d,), in the unit cube."""
     variance: NDArray[np.float64]

@@ -6,7 +6,7 @@ import numpy as np
 
 from guidefbo.agent.belief import kmeans
 from guidefbo.agent.belief.geometry import Diagonal, Full
-from guidefbo.agent.belief.mixture import Mixture
+from guidefbo.agent.belief.mixture import OptimumBelief
 from guidefbo.agent.belief.single_gaussian import SingleGaussian
 from guidefbo.agent.belief.variational import (
     Data,
@@ -33,7 +33,9 @@ class DirichletProcessMixture:
     is_full: bool = False
     """Full covariances instead of diagonal ones."""
 
-    def __call__(self, samples: OptimumSamples, stream: np.random.Generator) -> Mixture:
+    def __call__(
+        self, samples: OptimumSamples, stream: np.random.Generator
+    ) -> OptimumBelief:
         """Return the active components of the fitted mixture."""
         K = min(self.max_components, len(samples.points))
         geometry = Full() if self.is_full else Diagonal()
@@ -49,10 +51,10 @@ class DirichletProcessMixture:
         return SingleGaussian(is_full=self.is_full)(samples, stream)
 
 
-def _active(factors: Factors, data: Data) -> Mixture:
+def _active(factors: Factors, data: Data) -> OptimumBelief:
     masses = factors.masses()
     active = masses > ACTIVE_SHARE / len(masses)
-    return Mixture(
+    return OptimumBelief(
         masses=masses[active],
         centers=data.mean + factors.means[active],
         variances=data.geometry.unflatten(factors.C[active], len(data.mean)),

@@ -11,7 +11,7 @@ from guidefbo.core.arrays import Point, Points, Values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mixture:
+class OptimumBelief:
     """Active components of a fitted mixture."""
 
     masses: Values
@@ -30,7 +30,9 @@ class Mixture:
 class Belief(Protocol):
     """A part that turns optimum samples into a mixture."""
 
-    def __call__(self, samples: OptimumSamples, stream: np.random.Generator) -> Mixture:
+    def __call__(
+        self, samples: OptimumSamples, stream: np.random.Generator
+    ) -> OptimumBelief:
         """Return the mixture of the samples."""
         ...
 

@@ -70,6 +70,9 @@ class GuideAgent:
             return posterior
         same_dimension(packet.dim, posterior.dim, "A packet")
         field = GuidanceField.of(packet.components)
-        strength = self.schedule(self.max_strength, t)
-        scaling = self.intervention(field, strength, posterior.X)
+        scaling = self.intervention(field, self.strength_at(t), posterior.X)
         return InterventionalPosterior(local=posterior, scaling=scaling)
+
+    def strength_at(self, t: int) -> float:
+        """Return λ_t, the strength of the intervention in round t."""
+        return self.schedule(self.max_strength, t)

@@ -23,6 +23,7 @@ from scipy.linalg import blas, lapack
 from scipy.optimize import fmin_l_bfgs_b
 
 from guidefbo.agent.surrogate.gp import Hyperparameters
+from guidefbo.agent.surrogate.kernel import matern52_with_slope
 from guidefbo.agent.surrogate.linalg import JITTERS
 from guidefbo.core.arrays import Matrix, Point, Points, Values
 from guidefbo.core.errors import NumericalError
@@ -139,7 +140,7 @@ class LogPosterior:
         if noise is None:
             noise = float(natural[d + 1])
         inverse_squares = natural[:d] ** -2.0
-        k, slope = self._pairs(inverse_squares, s)
+        k, slope = matern52_with_slope(inverse_squares @ self.differences, s)
 
         K_inv, half_logdet = self._invert(k, s + noise)
         row_sums = blas.dsymv(1.0, K_inv, np.ones(n), lower=1)
@@ -164,20 +165,6 @@ class LogPosterior:
             value += log_prior
             gradient += slopes
         return value, gradient, mean
-
-    def _pairs(self, inverse_squares: Point, s: float) -> tuple[Values, Values]:
-        """Return the kernel and its slope dk/dq for every pair."""
-        q = inverse_squares @ self.differences
-        a = np.sqrt(5.0 * q)
-        decay = np.exp(-a)
-        decay *= s
-        a += 1.0
-        slope = a * decay
-        slope *= -5.0 / 6.0
-        q *= 5.0 / 3.0
-        a += q
-        a *= decay
-        return a, slope
 
     def _invert(self, k: Values, diagonal: float) -> tuple[Matrix, float]:
         """Return the lower triangle of K^-1 and half the log determinant of K."""

@@ -11,8 +11,11 @@ References:
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Matrix, Others, OtherValues, Point, Points
+
+Reals = NDArray[np.float64]
 
 
 def squared_distances(A: Points, B: Others, lengthscales: Point) -> Matrix:
@@ -40,14 +43,14 @@ def scaled_distances(
     return np.maximum(q, 0.0, out=q)
 
 
-def matern52(q: Matrix, outputscale: float) -> Matrix:
-    """Return the kernel at squared distances q."""
+def matern52(q: Reals, outputscale: float) -> Reals:
+    """Return the kernel at squared distances q, of any shape."""
     a = np.sqrt(5.0 * q)
     return outputscale * (1.0 + a + (5.0 / 3.0) * q) * np.exp(-a)  # E01
 
 
-def matern52_with_slope(q: Matrix, outputscale: float) -> tuple[Matrix, Matrix]:
-    """Return the kernel and dk/dq at squared distances q."""
+def matern52_with_slope(q: Reals, outputscale: float) -> tuple[Reals, Reals]:
+    """Return the kernel and dk/dq at squared distances q, of any shape."""
     a = np.sqrt(5.0 * q)
     decay = outputscale * np.exp(-a)
     a += 1.0
