@@ -40,6 +40,7 @@ from guidefbo.methods.build import (
 from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
 from guidefbo.problems.catalog import make_problem
+from guidefbo.server.merging import complete_linkage
 from guidefbo.simulation.assemble import assemble, initial_design
 from guidefbo.simulation.simulate import simulate
 
@@ -71,6 +72,8 @@ def report(num_timed: int, repeats: int) -> list[str]:
     whole = {name: whole_run(name) for name in ("ucb", "guide-ucb", "guide-nei")}
     progress("one ask at n=80 and n=1000")
     asks = {n: seconds_of_ask(n) for n in (80, 1000)}
+    progress("merging 100 000 uploads")
+    merges = [seconds_of_merge(is_gathered) for is_gathered in (False, True)]
     progress("memory of a full run")
     memory = peak_megabytes()
     progress("profile")
@@ -84,7 +87,7 @@ def report(num_timed: int, repeats: int) -> list[str]:
         f"{repeats} repeats, means over rounds {', '.join(map(str, CHECKPOINTS))} and "
         f"{num_timed} agents. BoTorch's side is `benchmarks/reference_botorch.py`.",
         "",
-        *target_rows(ours, theirs, whole, asks, memory),
+        *target_rows(ours, theirs, whole, asks, merges, memory),
         "",
         "Milliseconds per agent and round, on the same inputs:",
         "",
@@ -254,6 +257,16 @@ def seconds_of_ask(n: int) -> float:
     return median_time(fit_and_ask, 3)
 
 
+def seconds_of_merge(is_gathered: bool) -> float:
+    """Merge 100 000 uploads, scattered or in five tight places; see merge.py."""
+    rng = np.random.default_rng(0)
+    centers = rng.random((100_000, DIM))
+    if is_gathered:
+        places = rng.random((5, DIM))[rng.integers(5, size=len(centers))]
+        centers = places + 0.001 * rng.normal(size=centers.shape)
+    return median_time(lambda: complete_linkage(centers, 0.05), 1)
+
+
 def peak_megabytes() -> float:
     code = (
         "import re, guidefbo as gf;"
@@ -297,6 +310,7 @@ def target_rows(
     theirs: Times,
     whole: dict[str, dict[str, float]],
     asks: dict[int, float],
+    merges: list[float],
     memory: float,
 ) -> list[str]:
     plain = mean(theirs, "fit", "decide ucb") / mean(ours, "fit", "decide ucb")
@@ -341,6 +355,12 @@ def target_rows(
             "under 3 s",
             asks[1000] < 3,
         ),
+        (
+            "merge 100 000 uploads, scattered / gathered",
+            f"{merges[0]:.1f} s / {merges[1]:.1f} s",
+            "seconds",
+            max(merges) < 10,
+        ),
         ("memory of a full run", f"{memory:.0f} MB", "under 400 MB", memory < 400),
     ]
     return [
@@ -350,15 +370,24 @@ def target_rows(
     ]
 
 
+ROUNDS = {
+    "a round of ucb": ("fit", "decide ucb"),
+    "a round of guide-ucb": ("fit", "belief", "server", "decide guide-ucb"),
+    "a round of guide-nei": ("fit", "belief", "server", "decide guide-nei"),
+}
+"""Rounds put together from their stages; BoTorch's leave out the server."""
+
+
 def stage_rows(ours: Times, theirs: Times) -> list[str]:
     lines = ["| stage | ours | BoTorch | ratio |", "|---|---|---|---|"]
-    for key in ours:
-        mine = 1e3 * mean(ours, key)
-        if key in theirs:
-            other = 1e3 * mean(theirs, key)
-            lines.append(f"| {key} | {mine:.2f} | {other:.0f} | {other / mine:.0f}x |")
+    for name, keys in {**{key: (key,) for key in ours}, **ROUNDS}.items():
+        mine = 1e3 * mean(ours, *keys)
+        known = [key for key in keys if key in theirs]
+        if known:
+            other = 1e3 * mean(theirs, *known)
+            lines.append(f"| {name} | {mine:.2f} | {other:.0f} | {other / mine:.0f}x |")
         else:
-            lines.append(f"| {key} | {mine:.2f} | - | - |")
+            lines.append(f"| {name} | {mine:.2f} | - | - |")
     return lines
 
 

@@ -302,3 +302,15 @@ def test_a_hundred_thousand_uploads(centers, least, most):
     assert least <= num_clusters <= most
     assert seconds < 60.0
     assert megabytes < 1000.0
+
+
+@pytest.mark.slow
+def test_clusters_are_those_of_scipy_at_every_size():
+    """E24: every size from 2 to 2000, the layout and dimension taking turns."""
+    layouts = list(LAYOUTS)
+    for count in range(2, 2001):
+        layout = layouts[count % len(layouts)]
+        dim = (2, 3, 10)[count % 3]
+        centers = layout(generator(count), count, dim)
+        labels = complete_linkage(centers, 0.05)
+        assert is_same_partition(labels, by_scipy(centers, 0.05)), (count, layout, dim)
