@@ -61,7 +61,7 @@ def sobol(num_points: int, dim: int, stream: np.random.Generator) -> Points:
     The scrambling is a random digital shift: one random binary word per coordinate,
     combined by exclusive or with every point. Each point is then uniform on the cube
     and the set keeps its equidistribution. Owen's nested scrambling would need a new
-    SciPy engine per call, which takes about a hundred times as long.
+    SciPy engine per call, which is far slower.
     """
     words = _sobol_words(num_points, dim)
     shift = stream.integers(0, 1 << _BITS, size=dim)

@@ -18,13 +18,10 @@ neighbour within the horizon is certain. Certain mutual neighbours are joined; w
 both halves knew stays known, up to the smaller horizon. A cluster that has used up its
 knowledge asks again, for twice as many.
 
-Memory grows with the points, not with their pairs. Time depends on how they lie; one
-core, 10 coordinates, RMS threshold 0.05, CPU seconds: 100 000 scattered points take
-2, a connected string of them 22, five clouds of standard deviation 0.02 (somewhat
-wider than the threshold allows) 50. The worst case is one cloud several thresholds
-wide in every direction, where nothing can be told apart from afar: 7 seconds for
-20 000 points, 100 for 100 000, about the power 1.7 of their number. None of them
-takes 400 MB. `benchmarks/merge.py` measures it.
+Memory grows with the points, not with their pairs. Time depends on how they lie. The
+worst case is a cloud several thresholds wide in every direction, where nothing can be
+told apart from afar. `benchmarks/merge.py` measures both; docs/results/merge.md holds
+what it found.
 """
 
 from dataclasses import dataclass, field

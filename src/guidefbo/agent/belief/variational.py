@@ -26,7 +26,7 @@ from guidefbo.core.arrays import Matrix, OtherValues, Point, Points, Values
 Stack = NDArray[np.float64]
 """An array whose leading axis is the start."""
 CHECK_EVERY = 5
-"""Sweeps between two looks at the bound, which costs a quarter of a sweep."""
+"""Sweeps between two looks at the bound, which no sweep needs."""
 LOG_2 = float(np.log(2.0))
 LOG_2PI = float(np.log(2.0 * np.pi))
 

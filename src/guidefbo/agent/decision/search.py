@@ -66,8 +66,8 @@ def climb(acquisition: Acquisition, starts: Points, max_iterations: int) -> Poin
         value, gradient = acquisition.value_and_gradient(flat.reshape(shape))
         return -float(value.sum()), -gradient.ravel()
 
-    # The function behind `minimize`, without its second translation of the bounds,
-    # which costs a tenth of the whole search.
+    # The function behind `minimize`, without its second translation of the bounds: one
+    # Python call per bound, and there are as many as starts times coordinates.
     ends, _, _ = fmin_l_bfgs_b(
         negated_sum,
         starts.ravel(),

@@ -72,7 +72,7 @@ class WeightPosterior:
 def draw_normals(count: int, stream: np.random.Generator) -> NDArray[np.float32]:
     """Return standard normals in single precision, by the Box-Muller transform.
 
-    Vectorised elementary functions make this about three times as fast as the
+    Vectorised elementary functions make this faster than the
     generator's own rejection method.
     """
     half = -(-count // 2)
