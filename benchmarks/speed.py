@@ -26,17 +26,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.loop import Agent
+from guidefbo.agent.loop import RoundAgent
 from guidefbo.agent.paths.maximise import FeatureSampler
-from guidefbo.agent.surrogate.fit import Priors
-from guidefbo.agent.surrogate.model import Model
+from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.methods.build import (
-    build_agent_side,
-    build_rule,
-    build_search,
-    build_server_side,
-)
+from guidefbo.methods.build import build_policy, build_server_side
 from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
 from guidefbo.problems.catalog import make_problem
@@ -126,7 +120,6 @@ def follow_run() -> dict[int, list[Dataset]]:
         design,
         observe,
         noise_std=problem.noise_std,
-        is_standardised=False,
         streams=streams,
     )
     states: dict[int, list[Dataset]] = {}
@@ -137,18 +130,15 @@ def follow_run() -> dict[int, list[Dataset]]:
     return states
 
 
-def make_agent(name: str, n: int, data: Dataset, t: int = 1) -> Agent:
-    method, settings = find_method(name), Settings()
-    return Agent(
-        agent_id=n,
-        data=data,
-        model=Model(noise_std=NOISE, is_standardised=False, priors=Priors()),
-        side=build_agent_side(method, settings, data.X.shape[1]),
-        rule=build_rule(method, settings),
-        search=build_search(settings),
-        streams=Streams(1),
-        t=t,
+def make_agent(name: str, n: int, data: Dataset, t: int = 1) -> RoundAgent:
+    policy = build_policy(
+        find_method(name),
+        Settings(),
+        Domain.box(data.X.shape[1]),
+        noise_std=NOISE,
+        is_standardised=False,
     )
+    return RoundAgent(agent_id=n, data=data, policy=policy, streams=Streams(1), t=t)
 
 
 def time_stages(

@@ -2,6 +2,9 @@
 
     import guidefbo as gf
 
+    agent = gf.Agent(gf.Space(dose=gf.Float(0.1, 10)), goal="max")
+    trial = agent.ask()
+    agent.tell(trial, 0.83)
     trace = gf.simulate("ackley", level=2, method="guide-ucb", seed=0)
     result = gf.optimize([f1, f2, f3], gf.Space(dose=gf.Float(0, 1)), goal="min")
 
@@ -12,22 +15,47 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from guidefbo.core.constraints import AtMost as AtMost
+    from guidefbo.core.constraints import SumTo as SumTo
     from guidefbo.core.errors import FedBOError as FedBOError
-    from guidefbo.core.space import Float as Float
+    from guidefbo.core.parameters import Bool as Bool
+    from guidefbo.core.parameters import Choice as Choice
+    from guidefbo.core.parameters import Float as Float
+    from guidefbo.core.parameters import Int as Int
     from guidefbo.core.space import Space as Space
     from guidefbo.simulation.optimize import optimize as optimize
     from guidefbo.simulation.simulate import simulate as simulate
+    from guidefbo.site.agent import Agent as Agent
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Agent": "guidefbo.site.agent",
+    "AtMost": "guidefbo.core.constraints",
+    "Bool": "guidefbo.core.parameters",
+    "Choice": "guidefbo.core.parameters",
     "FedBOError": "guidefbo.core.errors",
-    "Float": "guidefbo.core.space",
+    "Float": "guidefbo.core.parameters",
+    "Int": "guidefbo.core.parameters",
     "Space": "guidefbo.core.space",
+    "SumTo": "guidefbo.core.constraints",
     "optimize": "guidefbo.simulation.optimize",
     "simulate": "guidefbo.simulation.simulate",
 }
-__all__ = ["FedBOError", "Float", "Space", "__version__", "optimize", "simulate"]
+__all__ = [
+    "Agent",
+    "AtMost",
+    "Bool",
+    "Choice",
+    "FedBOError",
+    "Float",
+    "Int",
+    "Space",
+    "SumTo",
+    "__version__",
+    "optimize",
+    "simulate",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,13 +10,15 @@ from guidefbo.agent.decision.search import SearchSettings
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
 from guidefbo.agent.guidance.figp import InterventionalPosterior
 from guidefbo.agent.guidance.schedule import decaying
-from guidefbo.agent.loop import Agent
+from guidefbo.agent.loop import RoundAgent
 from guidefbo.agent.paths.maximise import ExactSampler, OptimumSamples
+from guidefbo.agent.policy import Policy
 from guidefbo.agent.strategies.guide import GuideAgent
 from guidefbo.agent.strategies.independent import IndependentAgent
 from guidefbo.agent.surrogate.fit import Priors
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.component import Components
+from guidefbo.core.domain import Domain
 from guidefbo.core.errors import DataError, WireError
 from guidefbo.core.streams import Streams
 from guidefbo.wire.guide import MAX_SCORE, GuidancePacket
@@ -28,6 +30,7 @@ def guide(**parts):
         "belief": SingleGaussian(),
         "intervention": INTERVENTIONS["local"],
         "schedule": decaying,
+        "domain": Domain.box(2),
         "num_candidates": 80,
         "max_strength": 2.0,
         "lcb_coefficient": 1.0,
@@ -37,13 +40,17 @@ def guide(**parts):
 
 def make_agent(side=None, seed=0, num_points=6, agent_id=0):
     X, y = make_data(num_points, 2)
-    return Agent(
-        agent_id=agent_id,
-        data=Dataset(X=X, y=y),
+    policy = Policy(
+        domain=Domain.box(2),
         model=Model(noise_std=0.1, is_standardised=False, priors=Priors()),
         side=side or guide(),
         rule=UpperConfidenceBound(beta=4.0),
         search=SearchSettings(num_raw=40, num_starts=4),
+    )
+    return RoundAgent(
+        agent_id=agent_id,
+        data=Dataset(X=X, y=y),
+        policy=policy,
         streams=Streams(seed),
     )
 

@@ -24,6 +24,7 @@ from guidefbo.agent.guidance.figp import InterventionalPosterior
 from guidefbo.agent.guidance.scaling import LocalScaling
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.core.component import Components
+from guidefbo.core.domain import Domain
 
 RULES = {
     "ucb": UpperConfidenceBound(beta=4.0),
@@ -248,7 +249,9 @@ class Liar(Quadratic):
 def test_search_finds_the_peak_of_a_concave_acquisition(peak, seed):
     # Outside the cube the nearest point of the cube is the best.
     acquisition = Quadratic(peak, np.linspace(0.5, 2.0, len(peak)))
-    x = maximise_acquisition(acquisition, len(peak), SearchSettings(), stream(seed))
+    x = maximise_acquisition(
+        acquisition, Domain.box(len(peak)), SearchSettings(), stream(seed)
+    )
     # L-BFGS-B stops at a relative decrease of 2e-9 of the sum over 20 starts.
     assert x == pytest.approx(np.clip(peak, 0.0, 1.0), abs=1e-3)
     assert ((x >= 0.0) & (x <= 1.0)).all()
@@ -260,7 +263,9 @@ def test_search_repeats_with_its_stream_and_only_then():
     gp = make_gp(8, 3)
     acquisition = RULES["ucb"].acquisition(gp, stream())
     one, two, other = (
-        maximise_acquisition(acquisition, 3, SearchSettings(num_raw=20), stream(seed))
+        maximise_acquisition(
+            acquisition, Domain.box(3), SearchSettings(num_raw=20), stream(seed)
+        )
         for seed in (1, 1, 2)
     )
     assert (one == two).all()
@@ -270,7 +275,9 @@ def test_search_repeats_with_its_stream_and_only_then():
 def test_search_is_never_worse_than_its_best_raw_point():
     # Every climb leads away from the peak; the best raw point is what remains.
     acquisition = Liar([0.3, 0.6])
-    x = maximise_acquisition(acquisition, 2, SearchSettings(num_raw=64), stream())
+    x = maximise_acquisition(
+        acquisition, Domain.box(2), SearchSettings(num_raw=64), stream()
+    )
     raw = acquisition.evaluated[0]
     assert len(raw) == 64
     best = np.argmin(((raw - acquisition.peak) ** 2).sum(axis=1))
@@ -278,14 +285,16 @@ def test_search_is_never_worse_than_its_best_raw_point():
 
 
 def test_search_of_a_flat_acquisition_stays_in_the_cube():
-    x = maximise_acquisition(Flat([0.0, 0.0]), 2, SearchSettings(), stream())
+    x = maximise_acquisition(
+        Flat([0.0, 0.0]), Domain.box(2), SearchSettings(), stream()
+    )
     assert ((x >= 0.0) & (x <= 1.0)).all()
 
 
 def test_search_beats_a_fine_grid_on_a_multimodal_acquisition():
     gp = make_gp(10, 2, lengthscales=np.array([0.15, 0.2]))
     acquisition = RULES["ucb"].acquisition(gp, stream())
-    x = maximise_acquisition(acquisition, 2, SearchSettings(), stream())
+    x = maximise_acquisition(acquisition, Domain.box(2), SearchSettings(), stream())
     axis = np.linspace(0.0, 1.0, 61)
     grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     assert acquisition.value(x[None])[0] >= acquisition.value(grid).max() - 1e-6

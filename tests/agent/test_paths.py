@@ -132,8 +132,9 @@ def test_kernel_error_falls_with_the_root_of_the_number_of_features():
 
 
 def draw_weights(Phi, noise_variance, num_paths, seed=1):
+    noise = np.full(len(Phi), noise_variance)
     stream = np.random.default_rng(seed)
-    return WeightPosterior.of(Phi, noise_variance).draw_centred(num_paths, stream)
+    return WeightPosterior.of(Phi, noise).draw_centred(num_paths, stream)
 
 
 def test_weights_have_the_posterior_law():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from guidefbo.core.component import Components
+from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
 from guidefbo.methods.build import build_agent_side, build_rule, build_server_side
 from guidefbo.methods.catalog import METHODS, RULES, STRATEGIES, Method
@@ -53,13 +54,13 @@ def test_rules(name, dim):
 @pytest.mark.parametrize("part", PARTS, ids=str)
 def test_agent_side_of_guide(part):
     settings = replace(LIGHT, **part)
-    side = build_agent_side(METHODS["guide-ucb"], settings, 3)
+    side = build_agent_side(METHODS["guide-ucb"], settings, Domain.box(3))
     check_agent_side(side, packets=[packet(part.get("covariance") == "full")])
 
 
 def test_agent_side_without_federation():
     check_agent_side(
-        build_agent_side(METHODS["ucb"], LIGHT, 3), packets=[packet(False)]
+        build_agent_side(METHODS["ucb"], LIGHT, Domain.box(3)), packets=[packet(False)]
     )
 
 
@@ -107,7 +108,7 @@ def test_components_that_pass_the_wire_give_finite_guidance(variance):
     except WireError:
         return
     local = example_posterior()
-    side = build_agent_side(METHODS["guide-ucb"], LIGHT, 3)
+    side = build_agent_side(METHODS["guide-ucb"], LIGHT, Domain.box(3))
     posterior = side.decision_posterior(local, extreme, 1)
     X = np.array([[0.5, 0.5, 0.5], [0.1, 0.2, 0.3]])
     assert all(np.isfinite(moment).all() for moment in posterior.moments(X))
@@ -212,7 +213,7 @@ class Unrepeatable:
     """An agent side that reads a clock of its own."""
 
     def __init__(self):
-        self.side = build_agent_side(METHODS["guide-ucb"], LIGHT, 3)
+        self.side = build_agent_side(METHODS["guide-ucb"], LIGHT, Domain.box(3))
         self.count = 0
 
     def upload(self, posterior, data, address):

@@ -20,14 +20,25 @@ class Dataset:
     """(n, d)."""
     y: Values
     """(n,), higher is better."""
+    std: Values | None = None
+    """(n,) known standard deviation of each value, NaN where it is not known."""
 
     def __post_init__(self) -> None:
-        for name in ("X", "y"):
-            object.__setattr__(self, name, frozen_array(getattr(self, name)))
+        for name in ("X", "y", "std"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, frozen_array(given))
         if self.X.ndim != 2 or self.y.shape != (len(self.X),):
             raise DataError(
                 f"Expected n points and n values, got shapes {self.X.shape} and "
                 f"{self.y.shape}."
+            )
+        if self.std is not None and (
+            self.std.shape != self.y.shape or (self.std < 0.0).any()
+        ):
+            raise DataError(
+                "Expected a standard deviation of at least 0 for each value, or NaN "
+                f"where it is not known, got {self.std}."
             )
         if not (np.abs(self.y) <= MAX_VALUE).all():
             bad = self.y[~(np.abs(self.y) <= MAX_VALUE)][0]
@@ -42,7 +53,8 @@ class Dataset:
             )
 
     def append(self, x: Points, y: Values) -> Self:
-        """Return the data set with more observations."""
+        """Return the data set with more observations, their own spread not known."""
+        assert self.std is None
         return type(self)(X=np.vstack([self.X, x]), y=np.concatenate([self.y, y]))
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
-"""An agent: the one stateful object of the private side.
+"""The agent of a simulated run, in synchronous rounds on the unit cube.
 
-A round is: fit, upload, receive, ask, evaluate outside, tell. The agent works on the
-unit cube and maximises; nothing it holds leaves it but its uploads.
+A round is: fit, upload, receive, ask, evaluate outside, tell. Nothing it holds leaves
+it but its uploads. The agent of a real site is `guidefbo.Agent`.
 """
 
 from typing import Any
@@ -9,17 +9,14 @@ from typing import Any
 import numpy as np
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.decision.rule import Rule
-from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
-from guidefbo.agent.side import AgentSide
+from guidefbo.agent.policy import Fitted, Policy
 from guidefbo.agent.surrogate.gp import GaussianProcess
-from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.arrays import Point
-from guidefbo.core.streams import Address, Purpose, Streams
+from guidefbo.core.streams import Address, Streams
 from guidefbo.wire.envelope import Message
 
 
-class Agent:
+class RoundAgent:
     """One site's optimiser: private data in, one small message out, queries back."""
 
     def __init__(
@@ -27,10 +24,7 @@ class Agent:
         *,
         agent_id: int,
         data: Dataset,
-        model: Model,
-        side: AgentSide,
-        rule: Rule,
-        search: SearchSettings,
+        policy: Policy,
         streams: Streams,
         t: int = 1,
     ) -> None:
@@ -39,23 +33,17 @@ class Agent:
         Args:
             agent_id: Zero-based id within the run.
             data: Initial observations.
-            model: How the objective is modelled.
-            side: The agent's half of the federation strategy.
-            rule: The decision rule.
-            search: Effort of the search for the next query.
+            policy: What it does with them.
             streams: Randomness of the run.
             t: The round to begin with.
         """
         self._agent_id = agent_id
         self._data = data
-        self._model = model
-        self._side = side
-        self._rule = rule
-        self._search = search
+        self._policy = policy
         self._streams = streams
         self._t = t
         self._packet: Any = None
-        self._fitted: tuple[GaussianProcess, Dataset] | None = None
+        self._fitted: Fitted | None = None
 
     @property
     def data(self) -> Dataset:
@@ -70,19 +58,17 @@ class Agent:
     @property
     def posterior(self) -> GaussianProcess:
         """The local posterior before this round's query."""
-        return self.fit()[0]
+        return self.fit().posterior
 
-    def fit(self) -> tuple[GaussianProcess, Dataset]:
+    def fit(self) -> Fitted:
         """Return the posterior and the data in its units, fitted once per round."""
         if self._fitted is None:
-            data, scale = self._model.prepare(self._data)
-            self._fitted = self._model.fit(data, scale), data
+            self._fitted = self._policy.fit(self._data)
         return self._fitted
 
     def upload(self) -> Message | None:
         """Return this round's message, or None where the strategy stays silent."""
-        posterior, data = self.fit()
-        return self._side.upload(posterior, data, self._address)
+        return self._policy.upload(self.fit(), self._address)
 
     def receive(self, packet: Any) -> None:
         """Take the server's answer for this round."""
@@ -90,12 +76,9 @@ class Agent:
 
     def ask(self) -> Point:
         """Return the next query."""
-        local, _ = self.fit()
-        posterior = self._side.decision_posterior(local, self._packet, self._t)
-        acquisition = self._rule.acquisition(posterior, self._address.at(Purpose.RULE))
-        return maximise_acquisition(
-            acquisition, local.dim, self._search, self._address.at(Purpose.SEARCH)
-        )
+        x = self._policy.decide(self.fit(), self._packet, self._t, self._address)
+        assert x is not None  # nothing is forbidden where nothing is missing
+        return x
 
     def tell(self, x: Point, y: float) -> None:
         """Add the round's observation; the next round begins."""

@@ -1,31 +1,25 @@
 """The `guidefbo` command."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from guidefbo.core.errors import FedBOError, SettingsError
+from guidefbo.cli import site, sites
+from guidefbo.cli.speech import console, sentences
+from guidefbo.core.errors import SettingsError
 
 app = typer.Typer(
     name="guidefbo",
     help="Federated Bayesian optimisation: sites optimise together without showing "
     "each other an observation.",
-    epilog="Start with: guidefbo run",
+    epilog="Start with: guidefbo init --example, or, to see it work: guidefbo run",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-console = Console()
-errors = Console(stderr=True)
-
-REFUSED = 2
-"""Exit code of a refused argument, as for a misspelt option."""
-INTERRUPTED = 130
-"""Exit code of a shell command ended by Ctrl-C."""
+site.register(app)
+sites.register(app)
 
 
 @app.callback(invoke_without_command=True)
@@ -93,7 +87,7 @@ def run(
     Without arguments: guide-ucb on ackley at full size, 16 agents with 30 + 50
     evaluations each. The same seed gives the same record, times and versions apart.
     """
-    with _sentences():
+    with sentences():
         from guidefbo.cli.run import run_and_report
         from guidefbo.methods.settings import parse_settings
         from guidefbo.simulation.spec import RunSpec
@@ -157,21 +151,6 @@ def _list(rows: list[tuple[str, str]]) -> None:
     for name, text in rows:
         # Plain text: a listing is as often piped as read.
         typer.echo(f"{name:<{width}}  {text}")
-
-
-@contextmanager
-def _sentences() -> Generator[None, None, None]:
-    """Turn refusals and Ctrl-C into one sentence and an exit code, no traceback."""
-    try:
-        yield
-    except FedBOError as error:
-        errors.print(f"guidefbo: {error}", style="red", highlight=False, markup=False)
-        raise typer.Exit(REFUSED) from error
-    except KeyboardInterrupt as error:
-        errors.print(
-            "guidefbo: interrupted; no half-written file was left.", highlight=False
-        )
-        raise typer.Exit(INTERRUPTED) from error
 
 
 def main() -> None:

@@ -36,6 +36,14 @@ class NumericalError(FedBOError, ArithmeticError):
     """A computation could not be completed in floating point."""
 
 
+class GuidanceWarning(UserWarning):
+    """Guidance was refused or is stale; the agent works alone."""
+
+
+class FallbackWarning(UserWarning):
+    """The model could not be used; the point fills the space instead."""
+
+
 def refuse_unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
     """Raise `UnknownNameError` naming the nearest of the `known` names."""
     names = sorted(known)

@@ -25,6 +25,15 @@ def is_finite_number(value: Any) -> bool:
         return False
 
 
+def is_whole_number(value: Any) -> bool:
+    """Whether a value is an integer. A bool is not.
+
+    >>> is_whole_number(3), is_whole_number(3.0), is_whole_number(True)
+    (True, False, False)
+    """
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def shown(value: Any) -> str:
     """Return a short text of a value: a message never repeats a megabyte."""
     return reprlib.repr(value)
@@ -32,8 +41,7 @@ def shown(value: Any) -> str:
 
 def require_count(name: str, value: Any, low: int) -> int:
     """Return a whole number of at least `low`, or refuse what arrived."""
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or value < low:
+    if not is_whole_number(value) or value < low:
         raise SettingsError(
             f"{name} must be a whole number of at least {low}, got {shown(value)}."
         )

@@ -32,6 +32,8 @@ class Purpose(IntEnum):
     DISPATCH = 10
     SEARCH = 11
     RULE = 12
+    DESIGN_SOBOL = 13
+    FALLBACK = 14
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,13 @@ from guidefbo.agent.decision.rule import Rule
 from guidefbo.agent.decision.search import SearchSettings
 from guidefbo.agent.decision.ts import ThompsonSampling
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
+from guidefbo.agent.policy import Policy
 from guidefbo.agent.side import AgentSide
 from guidefbo.agent.strategies.guide import GuideAgent
 from guidefbo.agent.strategies.independent import IndependentAgent
+from guidefbo.agent.surrogate.fit import Priors
+from guidefbo.agent.surrogate.model import Model
+from guidefbo.core.domain import Domain
 from guidefbo.methods.catalog import Method
 from guidefbo.methods.settings import Settings
 from guidefbo.server.catalog import DISPATCHES, MERGINGS, REWEIGHTINGS
@@ -19,13 +23,14 @@ from guidefbo.server.side import ServerSide
 from guidefbo.server.strategies.guide import GuideServer
 
 
-def _guide_agent(settings: Settings, dim: int) -> GuideAgent:
-    truncation = settings.max_components or min(dim, settings.num_paths)
+def _guide_agent(settings: Settings, domain: Domain) -> GuideAgent:
+    truncation = settings.max_components or min(domain.dim, settings.num_paths)
     return GuideAgent(
         sampler=SAMPLERS[settings.sampler](settings.num_paths, settings.num_features),
         belief=BELIEFS[settings.belief](truncation, settings.covariance == "full"),
         intervention=INTERVENTIONS[settings.intervention],
         schedule=SCHEDULES[settings.schedule],
+        domain=domain,
         num_candidates=settings.num_candidates,
         max_strength=settings.max_strength,
         lcb_coefficient=settings.lcb_coefficient,
@@ -42,10 +47,10 @@ def _guide_server(settings: Settings) -> GuideServer:
     )
 
 
-_AGENT_SIDES: MappingProxyType[str, Callable[[Settings, int], AgentSide]] = (
+_AGENT_SIDES: MappingProxyType[str, Callable[[Settings, Domain], AgentSide]] = (
     MappingProxyType(
         {
-            "independent": lambda settings, dim: IndependentAgent(),
+            "independent": lambda settings, domain: IndependentAgent(),
             "guide": _guide_agent,
         }
     )
@@ -62,9 +67,40 @@ _RULES: MappingProxyType[str, Callable[[Settings], Rule]] = MappingProxyType(
 )
 
 
-def build_agent_side(method: Method, settings: Settings, dim: int) -> AgentSide:
+def build_agent_side(method: Method, settings: Settings, domain: Domain) -> AgentSide:
     """Return the method's private half."""
-    return _AGENT_SIDES[method.strategy](settings, dim)
+    return _AGENT_SIDES[method.strategy](settings, domain)
+
+
+def build_policy(
+    method: Method,
+    settings: Settings,
+    domain: Domain,
+    *,
+    noise_std: float | None,
+    is_standardised: bool,
+) -> Policy:
+    """Return what an agent does with its data.
+
+    Args:
+        method: Strategy and rule.
+        settings: Their settings.
+        domain: Where queries may lie.
+        noise_std: Known noise of one observation, or None to fit it.
+        is_standardised: Whether agents standardise their observations.
+    """
+    return Policy(
+        domain=domain,
+        model=Model(
+            noise_std=noise_std,
+            is_standardised=is_standardised,
+            priors=Priors() if settings.fit == "map" else None,
+            groups=domain.groups if domain.blocks else None,
+        ),
+        side=build_agent_side(method, settings, domain),
+        rule=build_rule(method, settings),
+        search=build_search(settings),
+    )
 
 
 def build_server_side(method: Method, settings: Settings) -> ServerSide | None:

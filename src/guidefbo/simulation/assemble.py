@@ -1,4 +1,4 @@
-"""Put a federation together: the same way for catalogue problems and for users' own."""
+"""Put a federation together, agents and server."""
 
 from collections.abc import Callable
 
@@ -6,18 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.loop import Agent
-from guidefbo.agent.surrogate.fit import Priors
-from guidefbo.agent.surrogate.model import Model
+from guidefbo.agent.loop import RoundAgent
 from guidefbo.core.arrays import Points, Values
 from guidefbo.core.designs import collaborative_latin_hypercube, sobol_grid
+from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.methods.build import (
-    build_agent_side,
-    build_rule,
-    build_search,
-    build_server_side,
-)
+from guidefbo.methods.build import build_policy, build_server_side
 from guidefbo.methods.catalog import Method
 from guidefbo.methods.settings import Settings
 from guidefbo.simulation.federation import Federation
@@ -42,7 +36,6 @@ def assemble(
     observe: Observe,
     *,
     noise_std: float | None,
-    is_standardised: bool,
     streams: Streams,
 ) -> Federation:
     """Return agents that know their initial observations, and their server.
@@ -53,24 +46,22 @@ def assemble(
         design: Initial points of every agent.
         observe: Evaluates them.
         noise_std: Known noise of one observation, or None to fit it.
-        is_standardised: Whether agents standardise their observations.
         streams: Randomness of the run.
     """
     # SciPy's statistics take a second to load: not on any stage's clock.
     sobol_grid(1, design.shape[2])
-    model = Model(
+    policy = build_policy(
+        method,
+        settings,
+        Domain.box(design.shape[2]),
         noise_std=noise_std,
-        is_standardised=is_standardised,
-        priors=Priors() if settings.fit == "map" else None,
+        is_standardised=False,
     )
     agents = [
-        Agent(
+        RoundAgent(
             agent_id=n,
             data=Dataset(X=X, y=observe(n, X)),
-            model=model,
-            side=build_agent_side(method, settings, X.shape[1]),
-            rule=build_rule(method, settings),
-            search=build_search(settings),
+            policy=policy,
             streams=streams,
         )
         for n, X in enumerate(design)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from guidefbo.agent.loop import Agent
+from guidefbo.agent.loop import RoundAgent
 from guidefbo.core.arrays import Points
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.metrics.communication import Traffic
@@ -22,7 +22,7 @@ class Federation:
     """Agents and a server that meet once per round."""
 
     def __init__(
-        self, agents: Sequence[Agent], server: ServerSide | None, streams: Streams
+        self, agents: Sequence[RoundAgent], server: ServerSide | None, streams: Streams
     ) -> None:
         """Bring agents together; `server` is None where nothing is exchanged."""
         self.agents = agents

@@ -3,24 +3,19 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from guidefbo.agent.dataset import MAX_VALUE
-from guidefbo.core.arrays import Points, Values
 from guidefbo.core.errors import DataError, SettingsError
 from guidefbo.core.numbers import is_finite_number, require_count, shown
 from guidefbo.core.space import Space
-from guidefbo.core.streams import Streams
-from guidefbo.methods.catalog import find_method
-from guidefbo.methods.settings import Settings
-from guidefbo.simulation.assemble import assemble, initial_design
+from guidefbo.core.streams import Purpose, Streams
+from guidefbo.server.side import ServerSide
 from guidefbo.simulation.result import Evaluation, OptimizeResult
-from guidefbo.simulation.threads import single_blas_thread
+from guidefbo.site.agent import Agent
+from guidefbo.site.trial import Trial
+from guidefbo.wire.codec import decode, encode
 
-Objective = Callable[[dict[str, float]], float]
+Objective = Callable[[dict[str, Any]], float]
 """Takes a dict of values, returns a number."""
-
-SIGNS = {"max": 1.0, "min": -1.0}
 
 
 def optimize(
@@ -56,40 +51,58 @@ def optimize(
         settings: Settings of the method that differ from the defaults.
         progress: Called after every round with the round and the best values so far.
     """
-    _check_arguments(functions, space, goal, initial, rounds, noise)
-    chosen, options = find_method(method), Settings.of(settings or {})
-    streams, sign = Streams(seed), SIGNS[goal]
+    _check_arguments(functions, space, initial, rounds)
+    agents = [
+        Agent(
+            space,
+            goal=goal,
+            method=method,
+            seed=seed,
+            noise=noise,
+            initial=initial,
+            agent_id=n,
+            num_agents=len(functions),
+            settings=settings,
+        )
+        for n in range(len(functions))
+    ]
+    server = agents[0].setup.server_side()
     history: list[Evaluation] = []
 
-    def evaluate(n: int, x: Points, t: int) -> float:
-        values = space.from_unit(x[0])
+    def evaluate(n: int, trial: Trial, t: int) -> None:
+        values = dict(trial.values)
         value = _call(functions[n], n, values)
+        agents[n].tell(trial, value)
         history.append(Evaluation(agent=n, round=t, values=values, value=value))
-        return sign * value
 
-    def observe(n: int, X: Points) -> Values:
-        return np.array([evaluate(n, x[None], 0) for x in X])
-
-    with single_blas_thread():
-        design = initial_design(len(functions), initial, space.dim, streams)
-        federation = assemble(
-            chosen,
-            options,
-            design,
-            observe,
-            noise_std=noise,
-            is_standardised=True,
-            streams=streams,
-        )
-        for t in range(1, rounds + 1):
-            federation.round(t, evaluate)
-            if progress is not None:
-                best = OptimizeResult.of(goal, method, space, history).best
-                progress(t, [evaluation.value for evaluation in best])
+    for n, agent in enumerate(agents):
+        for trial in agent.ask(initial):
+            evaluate(n, trial, 0)
+    for t in range(1, rounds + 1):
+        if server is not None:
+            _exchange(agents, server, t, seed)
+        for n, trial in enumerate([agent.ask() for agent in agents]):
+            evaluate(n, trial, t)
+        if progress is not None:
+            best = OptimizeResult.of(goal, method, space, history).best
+            progress(t, [evaluation.value for evaluation in best])
     return OptimizeResult.of(goal, method, space, history)
 
 
-def _call(function: Objective, n: int, values: dict[str, float]) -> float:
+def _exchange(agents: Sequence[Agent], server: ServerSide, t: int, seed: int) -> None:
+    """Hand every agent's message to the server and its packet back."""
+    messages = {n: agent.upload() for n, agent in enumerate(agents)}
+    uploads = {
+        n: decode(encode(message), server.upload_type)
+        for n, message in messages.items()
+        if message is not None
+    }
+    stream = Streams(seed).at(Purpose.DISPATCH, t=t)
+    for n, packet in server.aggregate(uploads, t, stream).items():
+        agents[n].receive(encode(packet))
+
+
+def _call(function: Objective, n: int, values: dict[str, Any]) -> float:
     returned: Any = function(dict(values))
     if not is_finite_number(returned) or abs(float(returned)) > MAX_VALUE:
         raise DataError(
@@ -102,13 +115,9 @@ def _call(function: Objective, n: int, values: dict[str, float]) -> float:
 def _check_arguments(
     functions: Sequence[Objective],
     space: Space,
-    goal: str,
     initial: int,
     rounds: int,
-    noise: float | None,
 ) -> None:
-    if goal not in SIGNS:
-        raise SettingsError(f"goal must be 'max' or 'min', got {goal!r}.")
     is_list = isinstance(functions, Sequence) and len(functions) > 0
     if not is_list or not all(map(callable, functions)):
         raise SettingsError(
@@ -122,7 +131,3 @@ def _check_arguments(
         )
     for name, value, low in (("initial", initial, 1), ("rounds", rounds, 0)):
         require_count(name, value, low)
-    if noise is not None and not (is_finite_number(noise) and noise >= 0.0):
-        raise SettingsError(
-            f"noise must be None or a finite standard deviation, got {shown(noise)}."
-        )

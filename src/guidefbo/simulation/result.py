@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from guidefbo.core.space import Space
+from guidefbo.site.trial import shown_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +17,7 @@ class Evaluation:
     """Index of the function."""
     round: int
     """0 for the initial design."""
-    values: dict[str, float]
+    values: dict[str, Any]
     """Parameter values."""
     value: float
     """What the function returned."""
@@ -70,7 +71,7 @@ class OptimizeResult:
         )
         rows = [
             f"  agent {e.agent}: {e.value:.6g} at "
-            + ", ".join(f"{name}={value:.5g}" for name, value in e.values.items())
+            + ", ".join(f"{k}={shown_value(v)}" for k, v in e.values.items())
             + f" (round {e.round})"
             for e in self.best
         ]

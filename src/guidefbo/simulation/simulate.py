@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from guidefbo.core.arrays import Points, Values
 from guidefbo.core.errors import refuse_unknown
 from guidefbo.core.streams import Purpose, Streams
+from guidefbo.core.threads import single_blas_thread
 from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
 from guidefbo.metrics.regret import best_so_far, mean_simple_regret
@@ -17,7 +18,6 @@ from guidefbo.problems.catalog import make_problem
 from guidefbo.problems.problem import Problem
 from guidefbo.simulation.assemble import assemble, initial_design
 from guidefbo.simulation.spec import RunSpec
-from guidefbo.simulation.threads import single_blas_thread
 from guidefbo.simulation.trace import Trace
 
 Progress = Callable[[int, float], None]
@@ -87,7 +87,6 @@ def _run(
         design,
         observe,
         noise_std=problem.noise_std,
-        is_standardised=False,
         streams=streams,
     )
     best: list[Values] = [_noise_free(problem, design).max(axis=1)]

@@ -1,19 +1,33 @@
-"""One multi-start search for every acquisition.
+"""One multi-start search for every acquisition and every domain.
 
 Quasi-random points are scored, starts are drawn among them in favour of high scores
 (the best one always included), and all starts climb together: the acquisition of each
 depends on its own coordinates only, so the sum over starts is one smooth function of
 all coordinates, and a single L-BFGS-B run serves all starts with batched evaluations.
+
+Steps and options have no slope. Where there are some, climbing the free coordinates
+alternates with moving every start to its best neighbour, one step or option changed.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import fmin_l_bfgs_b
 
+from guidefbo.agent.decision.constrained import climb_within
 from guidefbo.agent.decision.rule import Acquisition
 from guidefbo.core.arrays import Point, Points, Values
-from guidefbo.core.designs import sobol
+from guidefbo.core.domain import Domain
+
+Forbids = Callable[[Points], NDArray[np.bool_]]
+"""Which rows may not be asked."""
+
+MAX_ALTERNATIONS = 3
+"""Climbs of the free coordinates, with moves of the others between them."""
+MAX_MOVES = 20
+"""Moves of one start between two climbs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,20 +44,36 @@ class SearchSettings:
 
 def maximise_acquisition(
     acquisition: Acquisition,
-    dim: int,
+    domain: Domain,
     settings: SearchSettings,
     stream: np.random.Generator,
-) -> Point:
-    """Return the best point of the unit cube that was found."""
-    raw = sobol(settings.num_raw, dim, stream)
+    *,
+    near: Points | None = None,
+    forbids: Forbids | None = None,
+) -> Point | None:
+    """Return the best point of the domain that was found.
+
+    Args:
+        acquisition: What to maximise.
+        domain: Where to look.
+        settings: How hard to look.
+        stream: Randomness of the search.
+        near: Further starts, say the best points known.
+        forbids: Points that may not be returned; None where all others are worse
+            than nothing: then every point found was forbidden.
+    """
+    raw = domain.spread(settings.num_raw, stream)
     scores = acquisition.value(raw)
     starts = raw[choose_starts(scores, settings.num_starts, stream)]
-    ends = climb(acquisition, starts, settings.max_iterations)
-    reached = acquisition.value(ends)
-    best = int(np.argmax(reached))
-    if reached[best] >= scores.max():
-        return ends[best]
-    return raw[int(np.argmax(scores))]
+    if near is not None:
+        starts = np.vstack([starts, near])
+    ends = ascend(acquisition, starts, domain, settings.max_iterations)
+    found = np.vstack([ends, raw])
+    reached = np.concatenate([acquisition.value(ends), scores])
+    if forbids is not None:
+        allowed = ~forbids(found)
+        found, reached = found[allowed], reached[allowed]
+    return found[int(np.argmax(reached))] if len(found) else None
 
 
 def choose_starts(
@@ -56,6 +86,23 @@ def choose_starts(
     keys = z + stream.gumbel(size=len(z))
     keys[np.argmax(scores)] = np.inf
     return np.argsort(-keys)[:num_starts]
+
+
+def ascend(
+    acquisition: Acquisition, starts: Points, domain: Domain, max_iterations: int
+) -> Points:
+    """Return where climbing and moving lead from each start."""
+    if not domain.is_discrete:
+        return _climb_free(acquisition, starts, domain, max_iterations)
+    ends, reached = starts, acquisition.value(starts)
+    for _ in range(MAX_ALTERNATIONS):
+        if domain.free.any():
+            ends = _climb_free(acquisition, ends, domain, max_iterations)
+        ends, moved = move(acquisition, ends, domain)
+        before, reached = reached, acquisition.value(ends)
+        if not moved or reached.max() <= before.max():
+            break
+    return ends
 
 
 def climb(acquisition: Acquisition, starts: Points, max_iterations: int) -> Points:
@@ -75,3 +122,40 @@ def climb(acquisition: Acquisition, starts: Points, max_iterations: int) -> Poin
         maxiter=max_iterations,
     )
     return np.clip(ends.reshape(shape), 0.0, 1.0)
+
+
+def move(
+    acquisition: Acquisition, starts: Points, domain: Domain
+) -> tuple[Points, bool]:
+    """Move every start to its best neighbour until none is better."""
+    ends, reached = starts.copy(), acquisition.value(starts)
+    climbing = np.arange(len(starts))
+    for _ in range(MAX_MOVES):
+        moves = domain.moves(ends[climbing])
+        values = acquisition.value(moves.reshape(-1, domain.dim))
+        values = values.reshape(len(climbing), -1)
+        best = values.argmax(axis=1)
+        gain = np.take_along_axis(values, best[:, None], axis=1)[:, 0]
+        is_better = gain > reached[climbing]
+        climbing = climbing[is_better]
+        if not len(climbing):
+            break
+        ends[climbing] = moves[is_better, best[is_better]]
+        reached[climbing] = gain[is_better]
+    return ends, not np.array_equal(ends, starts)
+
+
+def _climb_free(
+    acquisition: Acquisition, starts: Points, domain: Domain, max_iterations: int
+) -> Points:
+    if domain.polytope is None:
+        # Where the posterior has no slope, L-BFGS-B leaves a coordinate as it is.
+        return climb(acquisition, starts, max_iterations)
+    return climb_within(
+        acquisition,
+        starts,
+        domain.polytope,
+        domain.columns,
+        domain.free,
+        max_iterations,
+    )

@@ -70,7 +70,7 @@ class FeatureSampler:
             hyper.outputscale,
             address.at(Purpose.FEATURES),
         )
-        posterior = WeightPosterior.of(features(gp.X), hyper.noise_variance)
+        posterior = WeightPosterior.of(features(gp.X), gp.noise)
         # Paths are only compared with each other: single precision is enough, once the
         # level that all candidates share is taken off.
         Phi = features.single(candidates)

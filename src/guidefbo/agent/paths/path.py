@@ -31,7 +31,7 @@ class FeaturePath:
         features = FeatureMap.draw(
             num_features, hyper.lengthscales, hyper.outputscale, stream
         )
-        posterior = WeightPosterior.of(features(gp.X), hyper.noise_variance)
+        posterior = WeightPosterior.of(features(gp.X), gp.noise)
         w = posterior.draw_centred(1, stream)[0]
         return cls(gp=gp, features=features, weights=w.astype(np.float64))
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from guidefbo.agent.surrogate.linalg import factorise
-from guidefbo.core.arrays import Matrix
+from guidefbo.core.arrays import Matrix, Values
 
 UNIFORM_BITS = 24
 """Bits of a uniform behind a single-precision normal; its tail ends at 5.8."""
@@ -36,19 +36,24 @@ class WeightPosterior:
     """Φ, (n, D), the features at the observed inputs."""
     factor: Matrix
     """Lower Cholesky factor of ΦΦ' + noise I."""
-    noise_std: float
-    """Standard deviation of the observation noise."""
+    noise_std: Values
+    """(n,) standard deviation of each observation's noise."""
 
     @classmethod
-    def of(cls, Phi: Matrix, noise_variance: float) -> Self:
-        """Prepare the posterior given the features at the observed inputs."""
+    def of(cls, Phi: Matrix, noise: Values) -> Self:
+        """Prepare the posterior given the features at the observed inputs.
+
+        Args:
+            Phi: Features, one row an observation.
+            noise: Noise variance of each observation.
+        """
         gram = Phi @ Phi.T
-        is_noisy = noise_variance > SINGLE_NOISE * float(gram.diagonal().mean())
-        gram.flat[:: len(Phi) + 1] += noise_variance
+        is_noisy = noise.min() > SINGLE_NOISE * float(gram.diagonal().mean())
+        gram.flat[:: len(Phi) + 1] += noise
         return cls(
             features=Phi.astype(np.float32) if is_noisy else Phi,
             factor=factorise(gram),
-            noise_std=float(np.sqrt(noise_variance)),
+            noise_std=np.sqrt(noise),
         )
 
     def draw_centred(

@@ -16,6 +16,7 @@ from guidefbo.agent.paths.maximise import Sampler
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.core.arrays import Points
+from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Address, Purpose
 from guidefbo.wire.checks import same_dimension
 from guidefbo.wire.guide import MAX_SCORE, GuidancePacket, OptimumUpload
@@ -36,6 +37,8 @@ class GuideAgent:
     """Turns the field into a scaling of the uncertainty."""
     schedule: Schedule
     """Strength of the intervention over the rounds."""
+    domain: Domain
+    """Where the optimum may lie."""
     num_candidates: int
     """Uniform candidates among which every path is maximised."""
     max_strength: float
@@ -47,8 +50,8 @@ class GuideAgent:
         self, posterior: GaussianProcess, data: Dataset, address: Address
     ) -> OptimumUpload:
         """Return the dominant component of the optimum distribution, with its score."""
-        candidates = address.at(Purpose.CANDIDATES).random(
-            (self.num_candidates, posterior.dim)
+        candidates = self.domain.sample(
+            self.num_candidates, address.at(Purpose.CANDIDATES)
         )
         samples = self.sampler(posterior, candidates, address)
         mixture = self.belief(samples, address.at(Purpose.MIXTURE))

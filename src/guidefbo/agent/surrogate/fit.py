@@ -8,7 +8,10 @@ coordinate differences of the pairs,
     log p(y) = -½ (y-m)'α - Σ log L_ii - (n/2) log 2π
     d/d log ℓ_j = -2/ℓ_j² Σ_pairs D_pj A_p dk/dq_p
     d/d log s = Σ_pairs A_p k_p + ½ s Σ_i A_ii
-    d/d log noise = ½ noise Σ_i A_ii
+    d/d log noise = ½ noise Σ_i A_ii      (over the observations that share it)
+
+Coordinates may share a lengthscale, as those of one choice do: their differences are
+summed, and ℓ_j then stands for a group of coordinates.
 
 References:
     Rasmussen and Williams, Gaussian Processes for Machine Learning, section 5.4.
@@ -94,7 +97,7 @@ class LogPosterior:
     y: Values
     """Observed values."""
     differences: Matrix
-    """(d, p) squared coordinate differences of the p pairs i > j."""
+    """(d, p) squared differences of the p pairs i > j, per coordinate or group."""
     rows: Indices
     """i of each pair."""
     cols: Indices
@@ -105,21 +108,35 @@ class LogPosterior:
     """Known noise variance, or None to fit it."""
     priors: Priors | None
     """None: plain marginal likelihood."""
+    own_noise: Values | None = None
+    """(n,) noise variances of single observations, NaN where the common one holds."""
 
     @classmethod
     def of(
-        cls, X: Points, y: Values, noise_variance: float | None, priors: Priors | None
+        cls,
+        X: Points,
+        y: Values,
+        noise_variance: float | None,
+        priors: Priors | None,
+        *,
+        groups: Indices | None = None,
+        own_noise: Values | None = None,
     ) -> Self:
         """Precompute what does not change during one fit."""
         cols, rows = np.triu_indices(len(X), 1)
+        differences = np.ascontiguousarray(((X[rows] - X[cols]) ** 2).T)
+        if groups is not None and groups[-1] + 1 < len(groups):
+            starts = np.flatnonzero(np.diff(groups, prepend=-1))
+            differences = np.add.reduceat(differences, starts, axis=0)
         return cls(
             y=y,
-            differences=np.ascontiguousarray(((X[rows] - X[cols]) ** 2).T),
+            differences=differences,
             rows=rows,
             cols=cols,
             places=cols * len(X) + rows,
             noise_variance=noise_variance,
             priors=priors,
+            own_noise=own_noise,
         )
 
     def __call__(self, theta: Point) -> tuple[float, Point]:
@@ -142,7 +159,7 @@ class LogPosterior:
         inverse_squares = natural[:d] ** -2.0
         k, slope = matern52_with_slope(inverse_squares @ self.differences, s)
 
-        K_inv, half_logdet = self._invert(k, s + noise)
+        K_inv, half_logdet = self._invert(k, s + self._noise_of_each(noise))
         row_sums = blas.dsymv(1.0, K_inv, np.ones(n), lower=1)
         v = blas.dsymv(1.0, K_inv, self.y, lower=1)
         mean = float(v.sum() / row_sums.sum())
@@ -159,14 +176,25 @@ class LogPosterior:
         slope *= A
         gradient[:d] = -2.0 * inverse_squares * (self.differences @ slope)
         if self.noise_variance is None:
-            gradient[d + 1] = 0.5 * noise * trace
+            gradient[d + 1] = 0.5 * noise * self._shared_trace(trace, alpha, K_inv)
         if self.priors is not None:
             log_prior, slopes = self.priors.log_density(theta, natural, d)
             value += log_prior
             gradient += slopes
         return value, gradient, mean
 
-    def _invert(self, k: Values, diagonal: float) -> tuple[Matrix, float]:
+    def _noise_of_each(self, noise: float) -> Values | float:
+        if self.own_noise is None:
+            return noise
+        return np.where(np.isnan(self.own_noise), noise, self.own_noise)
+
+    def _shared_trace(self, trace: float, alpha: Values, K_inv: Matrix) -> float:
+        """Return Σ_i A_ii over the observations without a noise of their own."""
+        if self.own_noise is None:
+            return trace
+        return float((alpha**2 - K_inv.diagonal())[np.isnan(self.own_noise)].sum())
+
+    def _invert(self, k: Values, diagonal: Values | float) -> tuple[Matrix, float]:
         """Return the lower triangle of K^-1 and half the log determinant of K."""
         n = len(self.y)
         for jitter in JITTERS:
@@ -192,6 +220,8 @@ def fit(
     noise_variance: float | None,
     priors: Priors | None,
     bounds: Bounds,
+    groups: Indices | None = None,
+    own_noise: Values | None = None,
 ) -> Hyperparameters:
     """Return the hyperparameters of highest posterior density (or likelihood).
 
@@ -201,14 +231,19 @@ def fit(
         noise_variance: Known noise variance, or None to fit it.
         priors: Priors on the natural parameters, or None for the plain likelihood.
         bounds: Box of the search.
+        groups: Group of each coordinate, ascending; a group shares a lengthscale.
+            None: every coordinate has its own.
+        own_noise: Noise variances of single observations, NaN where the common holds.
     """
-    d = X.shape[1]
-    objective = LogPosterior.of(X, y, noise_variance, priors)
+    objective = LogPosterior.of(
+        X, y, noise_variance, priors, groups=groups, own_noise=own_noise
+    )
+    d = len(objective.differences)
     start = np.full(d + 1, np.log(START))
-    box = [np.log(bounds.lengthscale)] * d + [np.log(bounds.outputscale)]
+    box = [tuple(np.log(bounds.lengthscale))] * d + [tuple(np.log(bounds.outputscale))]
     if noise_variance is None:
         start = np.append(start, np.log(START_NOISE))
-        box.append(np.log(bounds.noise_variance))
+        box.append(tuple(np.log(bounds.noise_variance)))
 
     def negated(theta: Point) -> tuple[float, Point]:
         value, gradient = objective(theta)
@@ -218,7 +253,7 @@ def fit(
     _, _, mean = objective.evaluate(theta)
     natural = np.exp(theta)
     return Hyperparameters(
-        lengthscales=natural[:d],
+        lengthscales=natural[:d] if groups is None else natural[:d][groups],
         outputscale=float(natural[d]),
         mean=mean,
         noise_variance=float(

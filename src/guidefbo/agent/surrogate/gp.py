@@ -48,7 +48,7 @@ class Hyperparameters:
     mean: float
     """Constant prior mean."""
     noise_variance: float
-    """Variance of one observation's noise."""
+    """Variance of one observation's noise, where it has none of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +67,29 @@ class GaussianProcess:
     """X divided by the lengthscales."""
     norms: Values
     """Squared norms of the scaled inputs."""
+    noise: Values
+    """(n,) noise variance of each observation."""
 
     @classmethod
-    def condition(cls, X: Points, y: Values, hyper: Hyperparameters) -> Self:
-        """Return the posterior given observations `y` at `X`."""
+    def condition(
+        cls,
+        X: Points,
+        y: Values,
+        hyper: Hyperparameters,
+        noise: Values | None = None,
+    ) -> Self:
+        """Return the posterior given observations `y` at `X`.
+
+        Args:
+            X: Observed inputs.
+            y: Observed values.
+            hyper: Fitted hyperparameters.
+            noise: Variance of each observation; None: the common one.
+        """
+        if noise is None:
+            noise = np.full(len(X), hyper.noise_variance)
         K = matern52(squared_distances(X, X, hyper.lengthscales), hyper.outputscale)
-        K.flat[:: len(X) + 1] += hyper.noise_variance
+        K.flat[:: len(X) + 1] += noise
         L_inv = invert_factor(factorise(K))
         alpha = L_inv.T @ (L_inv @ (y - hyper.mean))
         Z = X / hyper.lengthscales
@@ -83,6 +100,7 @@ class GaussianProcess:
             alpha=alpha,
             scaled=Z,
             norms=np.einsum("ij,ij->i", Z, Z),
+            noise=noise,
         )
 
     @property

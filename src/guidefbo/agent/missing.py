@@ -1,0 +1,109 @@
+"""Points without a value: evaluations still running, and failed ones.
+
+A running one is imagined at the posterior mean, so that the uncertainty there is spent
+and the next question goes elsewhere. A failed one is imagined low, the lower the more
+the evaluations around it fail: between its own lower confidence bound, where all others
+nearby succeed (the pump broke), and the worst value seen, where they fail as well.
+
+References:
+    Ginsbourger, Le Riche and Carraro, 2010: the kriging believer.
+    Desautels, Krause and Burdick, 2014: hallucinated observations in batches.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.agent.surrogate.kernel import matern52, squared_distances
+from guidefbo.core.arrays import (
+    Matrix,
+    Others,
+    OtherValues,
+    Points,
+    Values,
+    frozen_array,
+)
+
+NUGGET = 1e-6
+"""Noise variance of an imagined value, relative to the output scale."""
+PESSIMISM = 2.0
+"""Standard deviations below the mean at which a lone failure is imagined."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """Inputs in the unit cube whose values are not there."""
+
+    pending: Points
+    """(p, d) still running."""
+    failed: Others
+    """(f, d) failed."""
+    radii: OtherValues
+    """(f,) how near to each failed one no question is asked again."""
+
+    def __post_init__(self) -> None:
+        for name in ("pending", "failed", "radii"):
+            object.__setattr__(self, name, frozen_array(getattr(self, name)))
+
+    @classmethod
+    def none(cls, dim: int) -> "Missing":
+        """Return the case where every value is there."""
+        nothing = np.empty((0, dim))
+        return cls(pending=nothing, failed=nothing, radii=np.empty(0))
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """All of them, the running ones first."""
+        return np.vstack([self.pending, self.failed])
+
+    def forbids(self, X: Points) -> NDArray[np.bool_]:
+        """Return which rows of X would repeat a running or court a failed one."""
+        reach = np.concatenate([np.full(len(self.pending), SAME), self.radii])
+        q = squared_distances(X, self.points, np.ones_like(X[0]))
+        return np.asarray((q <= reach**2).any(axis=1))
+
+
+SAME = 1e-4
+"""Points nearer than this ask the same question."""
+
+
+def imagine(gp: GaussianProcess, data: Dataset, missing: Missing) -> GaussianProcess:
+    """Return the posterior with the missing values imagined.
+
+    Args:
+        gp: The posterior of what was observed.
+        data: The observations behind it, in model units.
+        missing: Points whose values are not there.
+    """
+    X = missing.points
+    if len(X) == 0:
+        return gp
+    mean, std = gp.predict(X)
+    p = len(missing.pending)
+    mean[p:] = _failed_values(gp, data, missing.failed, mean[p:], std[p:])
+    nugget = np.full(len(X), NUGGET * gp.hyper.outputscale)
+    return GaussianProcess.condition(
+        np.vstack([data.X, X]),
+        np.concatenate([data.y, mean]),
+        gp.hyper,
+        np.concatenate([gp.noise, nugget]),
+    )
+
+
+def _failed_values(
+    gp: GaussianProcess, data: Dataset, failed: Others, mean: Values, std: Values
+) -> Values:
+    worst = float(data.y.min())
+    pessimistic = mean - PESSIMISM * std
+    succeeded = _correlation(gp, failed, data.X).sum(axis=1)
+    # Every failed point correlates with itself by one; that one says nothing.
+    others = _correlation(gp, failed, failed).sum(axis=1) - 1.0
+    share = (1.0 + succeeded) / (1.0 + succeeded + others)
+    return share * pessimistic + (1.0 - share) * np.minimum(worst, pessimistic)  # E40
+
+
+def _correlation(gp: GaussianProcess, A: Points, B: Others) -> Matrix:
+    return matern52(squared_distances(A, B, gp.hyper.lengthscales), 1.0)

@@ -1,0 +1,107 @@
+"""What an agent does with its data: fit, tell the server, decide.
+
+A policy holds no state. The loop of a simulated run and the agent of a real site are
+two states around the same policy.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.decision.rule import Rule
+from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
+from guidefbo.agent.missing import Missing, imagine
+from guidefbo.agent.side import AgentSide
+from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.agent.surrogate.model import Model
+from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.agent.surrogate.snapped import SnappedPosterior
+from guidefbo.core.arrays import Point, Points
+from guidefbo.core.domain import Domain
+from guidefbo.core.streams import Address, Purpose
+from guidefbo.wire.envelope import Message
+
+NUM_NEAR = 5
+"""Best observed points the search starts from as well, where data may be missing."""
+
+
+class Fitted(NamedTuple):
+    """A posterior and the data behind it, in model units."""
+
+    posterior: GaussianProcess
+    data: Dataset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The parts of a method's private side."""
+
+    domain: Domain
+    """Where queries may lie."""
+    model: Model
+    """How the objective is modelled."""
+    side: AgentSide
+    """The agent's half of the federation strategy."""
+    rule: Rule
+    """The decision rule."""
+    search: SearchSettings
+    """Effort of the search for the next query."""
+
+    def fit(self, data: Dataset) -> Fitted:
+        """Return the posterior of the data."""
+        prepared, scale = self.model.prepare(data)
+        return Fitted(self.model.fit(prepared, scale), prepared)
+
+    def upload(self, fitted: Fitted, address: Address) -> Message | None:
+        """Return the message of a round, or None where the strategy stays silent."""
+        return self.side.upload(fitted.posterior, fitted.data, address)
+
+    def decision_posterior(
+        self, local: GaussianProcess, packet: Any, t: int
+    ) -> Posterior:
+        """Return what the rule decides on: guided, and rounded where values are."""
+        posterior = self.side.decision_posterior(local, packet, t)
+        if not self.domain.is_discrete:
+            return posterior
+        return SnappedPosterior(inner=posterior, domain=self.domain)
+
+    def decide(
+        self,
+        fitted: Fitted,
+        packet: Any,
+        t: int,
+        address: Address,
+        missing: Missing | None = None,
+    ) -> Point | None:
+        """Return the next query, None where every point found is forbidden.
+
+        Args:
+            fitted: Posterior and data.
+            packet: What the server sent, or None.
+            t: Round, from 1.
+            address: Names the randomness.
+            missing: Points whose values are not there; None where rounds are
+                synchronous and nothing fails.
+        """
+        local, near, forbids = fitted.posterior, None, None
+        if missing is not None:
+            local = imagine(local, fitted.data, missing)
+            near, forbids = best_points(fitted), missing.forbids
+        posterior = self.decision_posterior(local, packet, t)
+        acquisition = self.rule.acquisition(posterior, address.at(Purpose.RULE))
+        return maximise_acquisition(
+            acquisition,
+            self.domain,
+            self.search,
+            address.at(Purpose.SEARCH),
+            near=near,
+            forbids=forbids,
+        )
+
+
+def best_points(fitted: Fitted) -> Points:
+    """Return the observed inputs of highest posterior mean."""
+    gp = fitted.posterior
+    return gp.X[np.argsort(-gp.predict_mean(gp.X), kind="stable")[:NUM_NEAR]]

@@ -1,0 +1,115 @@
+"""A posterior over steps and options: the kernel sees them rounded.
+
+    k'(x, x') = k(r(x), r(x'))       with r the middle of a point's cell
+
+Rounding inside the kernel makes the model constant within a cell, so its uncertainty
+vanishes at a measured value and not only at the one position that stands for it. The
+wrapper rounds what it is asked about; what it was conditioned on is rounded already.
+
+References:
+    Garrido-Merchán and Hernández-Lobato, Dealing with categorical and integer-valued
+    variables in Bayesian optimization, Neurocomputing 2020.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from guidefbo.agent.surrogate.posterior import (
+    Fantasies,
+    FantasyMoments,
+    Moments,
+    Posterior,
+    SamplePath,
+)
+from guidefbo.core.arrays import Matrix, Points, Values
+from guidefbo.core.domain import Domain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnappedPosterior:
+    """A posterior asked at the middle of every point's cell."""
+
+    inner: Posterior
+    """Conditioned on snapped inputs."""
+    domain: Domain
+    """Knows the cells."""
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return self.inner.dim
+
+    def predict(self, X: Points) -> tuple[Values, Values]:
+        """Return the mean and standard deviation at the rows of X."""
+        return self.inner.predict(self.domain.snap(X))  # E39
+
+    def moments(self, X: Points) -> Moments:
+        """Return mean, standard deviation and their gradients at the rows of X."""
+        mean, std, mean_gradient, std_gradient = self.inner.moments(self.domain.snap(X))
+        free = self.domain.free
+        return Moments(mean, std, mean_gradient * free, std_gradient * free)
+
+    def joint(self, X: Points) -> tuple[Values, Matrix]:
+        """Return the mean vector and covariance matrix at the rows of X."""
+        return self.inner.joint(self.domain.snap(X))
+
+    def fantasise(self, num_fantasies: int, stream: np.random.Generator) -> Fantasies:
+        """Condition on quasi-random draws of the values at the observed inputs."""
+        inner = self.inner.fantasise(num_fantasies, stream)
+        return SnappedFantasies(inner=inner, domain=self.domain)
+
+    def sample_path(self, num_features: int, stream: np.random.Generator) -> SamplePath:
+        """Draw one path, constant within every cell."""
+        inner = self.inner.sample_path(num_features, stream)
+        return SnappedPath(inner=inner, domain=self.domain)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnappedFantasies:
+    """Fantasies asked at the middle of every point's cell."""
+
+    inner: Fantasies
+    """The fantasies of the inner posterior."""
+    domain: Domain
+    """Knows the cells."""
+
+    @property
+    def observed(self) -> Points:
+        """Inputs the draws belong to."""
+        return self.inner.observed
+
+    @property
+    def draws(self) -> Matrix:
+        """The drawn values, (n, m): one column a fantasy."""
+        return self.inner.draws
+
+    def moments(self, X: Points) -> FantasyMoments:
+        """Return the conditioned moments at the rows of X."""
+        means, std, std_gradient, pull_back = self.inner.moments(self.domain.snap(X))
+        free = self.domain.free
+
+        def pull_back_free(sensitivity: Matrix) -> Points:
+            return pull_back(sensitivity) * free
+
+        return FantasyMoments(
+            means=means,
+            std=std,
+            std_gradient=std_gradient * free,
+            pull_back=pull_back_free,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnappedPath:
+    """A path asked at the middle of every point's cell."""
+
+    inner: SamplePath
+    """The path of the inner posterior."""
+    domain: Domain
+    """Knows the cells."""
+
+    def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
+        """Return the path's values and gradients at the rows of X."""
+        value, gradient = self.inner.value_and_gradient(self.domain.snap(X))
+        return value, gradient * self.domain.free

@@ -1,0 +1,182 @@
+"""`guidefbo init`: from a space file to an agent's file."""
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from guidefbo.cli.opened import check_output, command, save
+from guidefbo.cli.speech import notice
+from guidefbo.cli.table import tell_table
+from guidefbo.core.errors import SettingsError, SpaceError
+from guidefbo.core.files import OutputError
+from guidefbo.core.parameters import Bool, Choice, Float, Int, Parameter
+from guidefbo.core.space import Space
+from guidefbo.core.space_form import space_from_form
+from guidefbo.methods.settings import parse_settings
+from guidefbo.site.agent import Agent
+from guidefbo.site.lock import exclusive
+
+EXAMPLE = """\
+# A search space. Remove what you do not need; names are yours.
+# Then: guidefbo init site.json space.toml --goal max
+
+[parameters.dose]
+type = "float"            # a real number
+low = 0.1
+high = 10
+log = true                # 0.1 to 1 matters as much as 1 to 10; optional
+
+[parameters.days]
+type = "int"              # a whole number, both ends included
+low = 1
+high = 14
+
+[parameters.drug]
+type = "choice"           # one of several, without an order
+options = ["a", "b", "c"]
+
+[parameters.fasting]
+type = "bool"             # true or false
+
+[parameters.water]
+type = "float"
+low = 0
+high = 1
+
+[parameters.oil]
+type = "float"
+low = 0
+high = 1
+
+[[constraints]]           # water + 2 oil <= 1.5; linear floats only
+at_most = 1.5
+coefficients = { water = 1, oil = 2 }
+
+# [[constraints]]         # shares that add up: water + oil = 1
+# sum_to = 1.0
+# of = ["water", "oil"]
+"""
+
+
+def create(
+    file: Path | None,
+    space_file: Path | None,
+    *,
+    results: Path | None,
+    force: bool,
+    wait: float,
+    pairs: list[str],
+    **setup: Any,
+) -> list[str]:
+    """Create an agent's file and return its summary.
+
+    Args:
+        file: Where the agent will live.
+        space_file: The space, TOML.
+        results: Table of earlier results, if there is one.
+        force: Whether an agent there may be replaced.
+        wait: Seconds to wait for another command.
+        pairs: Settings, key=value.
+        setup: What the agent is created with.
+    """
+    if file is None or space_file is None:
+        raise SettingsError(
+            "Expected the agent's file and the space: guidefbo init site.json "
+            "space.toml --goal max. For a space to start from: guidefbo init --example."
+        )
+    _check_setup(setup)
+    agent = Agent(read_space(space_file), settings=parse_settings(pairs), **setup)
+    if results is not None:
+        tell_table(agent, results, repeats=True)
+    inputs = [space_file] if results is None else [space_file, results]
+    check_output(file, *inputs)
+    _refuse_existing(file, force)
+    with exclusive(file, wait=wait, notice=notice):
+        # Another init may have been quicker.
+        _refuse_existing(file, force)
+        save(agent, file)
+    return _summary(agent, file)
+
+
+def read_space(path: Path) -> Space:
+    """Return the space in a TOML file."""
+    try:
+        # Some editors put a byte order mark first; this encoding drops it.
+        form = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise SpaceError(
+            f"Cannot read the space {path}: {error.strerror}. For one to start from: "
+            "guidefbo init --example > space.toml"
+        ) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SpaceError(f"{path} is not TOML: {error}.") from error
+    try:
+        return space_from_form(form)
+    except SpaceError as error:
+        raise SpaceError(f"{path}: {error}") from error
+
+
+def describe(parameter: Parameter) -> str:
+    """Return what values a parameter takes."""
+    match parameter:
+        case Choice():
+            return f"one of {', '.join(map(str, parameter.options))}"
+        case Bool():
+            return "true or false"
+        case Float() | Int():
+            scale = ", logarithmic" if parameter.log else ""
+            kind = "whole number, " if isinstance(parameter, Int) else ""
+            return f"{kind}{parameter.low:g} to {parameter.high:g}{scale}"
+
+
+def _check_setup(setup: dict[str, Any]) -> None:
+    if setup["goal"] is None:
+        raise SettingsError(
+            "Say what is better: --goal max if higher values are, --goal min if lower "
+            "ones are. There is no default."
+        )
+    num_agents, agent_id = setup["num_agents"], setup["agent_id"]
+    if num_agents is not None and agent_id is None:
+        raise SettingsError(
+            f"--agents {num_agents} needs --agent-id as well, this site's own number "
+            f"from 0 to {num_agents - 1}."
+        )
+    setup["agent_id"] = agent_id or 0
+
+
+def _refuse_existing(file: Path, force: bool) -> None:
+    if os.path.lexists(file) and not force:
+        raise OutputError(
+            f"{file} exists, and its results would be lost. Name another file, or say "
+            "--force to replace it."
+        )
+
+
+def _summary(agent: Agent, file: Path) -> list[str]:
+    setup, space = agent.setup, agent.space
+    num_told = len(agent.trials)
+    to_go = max(setup.num_initial - num_told, 0)
+    given = f" ({num_told} results given, {to_go} to go)" if num_told else ""
+    better = "higher" if agent.goal == "max" else "lower"
+    lines = [
+        f"created {file}",
+        f"goal: {agent.goal} ({better} values are better)",
+        *(f"parameter {n}: {describe(p)}" for n, p in space.parameters.items()),
+        *(f"constraint: {constraint}" for constraint in space.constraints),
+        f"method: {setup.method}{shown_settings(agent)}",
+        f"seed: {setup.seed}",
+        f"initial points: {setup.num_initial}{given}",
+    ]
+    if setup.num_agents is not None:
+        lines.append(
+            f"site {setup.agent_id} of {setup.num_agents}, counted from 0; all of them "
+            "need the same seed"
+        )
+    return [*lines, f"next: {command('ask', file)}"]
+
+
+def shown_settings(agent: Agent) -> str:
+    """Return the settings that differ from the defaults."""
+    pairs = ", ".join(f"{k}={v}" for k, v in agent.setup.settings.items())
+    return f" ({pairs})" if pairs else ""

@@ -1,0 +1,88 @@
+"""`guidefbo upload`, `receive` and `merge`: what sites tell each other, as files."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from guidefbo.cli.opened import changing, check_output, read_bytes
+from guidefbo.core.errors import SettingsError
+from guidefbo.core.files import OutputError, write_atomically
+from guidefbo.methods.settings import parse_settings
+from guidefbo.site.agent import Agent
+from guidefbo.site.guidance import Guidance
+from guidefbo.site.merge import merge
+from guidefbo.wire.codec import encode
+from guidefbo.wire.cost import Cost
+from guidefbo.wire.envelope import MAX_BYTES
+
+
+def write_upload(file: Path, out: Path) -> str | None:
+    """Write an agent's message and say its size; None where there is none."""
+    check_output(out, file)
+    agent = Agent.load(file)
+    message = agent.upload()
+    if message is None:
+        return None
+    data = encode(message)
+    write_atomically(out, data)
+    cost = Cost.of(data)
+    return (
+        f"wrote {out}: {cost.num_bytes} bytes, {cost.scalars} scalars (goal "
+        f"{agent.goal}), no observation among them"
+    )
+
+
+def receive_packet(file: Path, packet: Path, wait: float) -> tuple[str, Guidance]:
+    """Hand a packet over; return the goal and what became of the packet."""
+    data = read_bytes(packet, MAX_BYTES)
+    with changing(file, wait) as agent:
+        guidance = agent.receive(data)
+    return agent.goal, guidance
+
+
+def merge_files(
+    uploads: list[Path],
+    out_dir: Path,
+    *,
+    method: str,
+    t: int,
+    seed: int,
+    pairs: list[str],
+    say: Callable[[str], object],
+) -> None:
+    """Answer uploads with packets, one file each; none is written after an error."""
+    outs = _outputs(uploads, out_dir)
+    # The order of the file names is the order of the sites.
+    paths = {path.name: path for path in uploads}
+    packets = merge(
+        {name: read_bytes(path, MAX_BYTES) for name, path in paths.items()},
+        method=method,
+        t=t,
+        seed=seed,
+        settings=parse_settings(pairs),
+    )
+    try:
+        out_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"Cannot create {out_dir}: {error.strerror}.") from error
+    for out in outs.values():
+        check_output(out, *uploads)
+    for name, data in packets.items():
+        out = outs[paths[name]]
+        write_atomically(out, data)
+        cost = Cost.of(data)
+        say(f"wrote {out}: {cost.num_bytes} bytes, {cost.scalars} scalars")
+
+
+def _outputs(uploads: list[Path], out_dir: Path) -> dict[Path, Path]:
+    """Return where each packet goes, or refuse two that would go to one place."""
+    outs: dict[Path, Path] = {}
+    for path in uploads:
+        out = out_dir / f"{path.stem}.packet.json"
+        twins = [other for other, taken in outs.items() if taken == out]
+        if twins or path in outs:
+            raise SettingsError(
+                f"{path} and {(twins or [path])[0]} would both be answered in {out}. "
+                "Give every upload a name of its own."
+            )
+        outs[path] = out
+    return outs

@@ -1,0 +1,146 @@
+"""Words of a command line or a table, read by the kind of their parameter."""
+
+import csv
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from guidefbo.core.errors import DataError, SettingsError, SpaceError
+from guidefbo.core.numbers import shown
+from guidefbo.core.parameters import Bool, Choice, Float, Int, Parameter
+from guidefbo.core.space import Space
+from guidefbo.site.agent import Agent
+from guidefbo.site.trial import Trial
+
+TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+"""How yes and no may be written, in small letters."""
+
+
+def refuse_options(words: list[str], known: list[str]) -> None:
+    """Refuse what looks like an option and is no number.
+
+    A command that takes negative numbers gets misspelt options among its words.
+
+    Args:
+        words: What was left after the options that are known.
+        known: Those options.
+    """
+    for word in words:
+        if word.startswith("-") and _number(word) is None:
+            near = get_close_matches(word.partition("=")[0], known, n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(known)}."
+            raise SettingsError(f"There is no option {word}. {hint}")
+
+
+def read_number(text: str, what: str) -> float:
+    """Return a number; nan and inf are left to whoever takes it."""
+    number = _number(text)
+    if number is None:
+        hint = " Write a point, not a comma." if "," in text else ""
+        raise DataError(
+            f"Expected {what} as a number such as -0.5, got {shown(text)}.{hint}"
+        )
+    return number
+
+
+def read_id(text: str) -> int:
+    """Return the id of a trial."""
+    try:
+        return int(text)
+    except ValueError as error:
+        raise DataError(
+            "Expected a trial's id such as 3, or values such as dose=1.7,days=3, got "
+            f"{shown(text)}."
+        ) from error
+
+
+def read_trial(text: str, agent: Agent) -> int | dict[str, Any]:
+    """Return the id, or the values of `name=value,name=value`."""
+    if "=" not in text:
+        return read_id(text)
+    # The reader of tables, so that "drug=a,b" in quotes may hold a comma.
+    pairs = [pair.partition("=") for pair in next(csv.reader([text]))]
+    texts = {name.strip(): value for name, _, value in pairs}
+    if len(texts) != len(pairs) or not all(separator for _, separator, _ in pairs):
+        raise DataError(
+            "Expected values such as dose=1.7,days=3, each parameter once, got "
+            f"{shown(text)}."
+        )
+    return meant(agent, read_values(texts, agent.space))
+
+
+def read_values(texts: Mapping[str, str], space: Space) -> dict[str, Any]:
+    """Return values by parameter from their texts; the space checks them further."""
+    if texts.keys() != space.parameters.keys():
+        raise SpaceError(
+            f"Expected values for {list(space.parameters)}, got {list(texts)}."
+        )
+    values: dict[str, Any] = {}
+    for name, parameter in space.parameters.items():
+        try:
+            values[name] = _read_value(texts[name].strip(), parameter)
+        except (DataError, SpaceError) as error:
+            raise SpaceError(f"Parameter {name}: {error}") from None
+    return values
+
+
+def meant(agent: Agent, values: dict[str, Any]) -> int | dict[str, Any]:
+    """Return the id of the open trial that was shown with these values."""
+    for trial in agent.trials:
+        if not trial.records and is_shown_as(trial, values):
+            return trial.id
+    return values
+
+
+def is_shown_as(trial: Trial, values: Mapping[str, Any]) -> bool:
+    """Whether values are a trial's: people type back the six digits they saw."""
+    return all(
+        values[name] == value or str(values[name]) == _rounded(value)
+        for name, value in trial.values.items()
+    )
+
+
+def _rounded(value: Any) -> str:
+    return str(float(f"{value:.6g}")) if isinstance(value, float) else str(value)
+
+
+def _read_value(text: str, parameter: Parameter) -> Any:
+    match parameter:
+        case Float():
+            return read_number(text, "the value")
+        case Int():
+            number = read_number(text, "the value")
+            return int(number) if number.is_integer() else number
+        case Bool():
+            if text.lower() not in TRUTHS:
+                raise SpaceError(f"Expected true or false, got {shown(text)}.")
+            return TRUTHS[text.lower()]
+        case Choice():
+            return _read_option(text, parameter)
+
+
+def _read_option(text: str, choice: Choice) -> str | float | bool:
+    same = [option for option in choice.options if str(option) == text]
+    # Written otherwise: true for True, 1.50 for 1.5.
+    same = same or [
+        option
+        for option in choice.options
+        if not isinstance(option, str) and _equals(text, option)
+    ]
+    if len(same) != 1:
+        options = ", ".join(map(str, choice.options))
+        raise SpaceError(f"Expected one of {options}, got {shown(text)}.")
+    return same[0]
+
+
+def _equals(text: str, option: float | bool) -> bool:
+    if isinstance(option, bool):
+        return text.lower() == str(option).lower()
+    return _number(text) == option
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

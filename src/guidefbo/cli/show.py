@@ -1,0 +1,143 @@
+"""`guidefbo show`: where an agent stands, for people and for programs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from guidefbo.cli.create import shown_settings
+from guidefbo.core.space_form import space_to_form
+from guidefbo.site.agent import Agent
+from guidefbo.site.trial import Best, Trial, TrialState, shown_value
+
+
+def show_text(agent: Agent, file: Path) -> list[str]:
+    """Return the lines of a summary."""
+    setup, best = agent.setup, agent.best()
+    pending = [t for t in agent.trials if t.state == TrialState.PENDING]
+    counts = ", ".join(f"{n} {state}" for state, n in _counts(agent).items() if n)
+    return [
+        f"{file}",
+        f"goal: {agent.goal}",
+        f"method: {setup.method}{shown_settings(agent)}",
+        f"seed: {setup.seed}",
+        f"trials: {counts or 'none'} (initial points: {setup.num_initial})",
+        *([str(best)] if best else ["best: no result yet"]),
+        str(agent.guidance),
+        *(f"pending: {trial}" for trial in pending),
+    ]
+
+
+def show_json(agent: Agent, *, trials: bool) -> str:
+    """Return one line of JSON."""
+    setup, guidance, best = agent.setup, agent.guidance, agent.best()
+    form: dict[str, Any] = {
+        "goal": agent.goal,
+        "method": setup.method,
+        "settings": dict(setup.settings),
+        "seed": setup.seed,
+        "noise": setup.noise,
+        "agent_id": setup.agent_id,
+        "num_agents": setup.num_agents,
+        "num_initial": setup.num_initial,
+        "space": space_to_form(agent.space),
+        "counts": {str(state): n for state, n in _counts(agent).items()},
+        "best": None if best is None else _best_form(best),
+        "guidance": {"state": str(guidance.state), "reason": guidance.reason},
+        "pending": [
+            trial_form(t) for t in agent.trials if t.state == TrialState.PENDING
+        ],
+    }
+    if trials:
+        form["trials"] = [_told_form(trial) for trial in agent.trials]
+    return json.dumps(form, allow_nan=False)
+
+
+def trial_form(trial: Trial) -> dict[str, Any]:
+    """Return what was asked as plain data."""
+    return {
+        "id": trial.id,
+        "values": dict(trial.values),
+        "goal": trial.goal,
+        "origin": str(trial.origin),
+        "guided": trial.guided,
+    }
+
+
+def trial_line(trial: Trial) -> str:
+    """Return what was asked as one line."""
+    values = ", ".join(f"{k}={shown_value(v)}" for k, v in trial.values.items())
+    return f"trial {trial.id} (goal {trial.goal}, {_how(trial)}): {values}"
+
+
+def print_trials(agent: Agent, console: Console) -> None:
+    """Print every trial: a table on a terminal, tabs between cells elsewhere."""
+    header = ["id", "state", "how", *agent.space.parameters]
+    header += [f"value (goal {agent.goal})", "std", "note"]
+    rows = [_cells(trial) for trial in agent.trials]
+    if not console.is_terminal:
+        for cells in (header, *rows):
+            plain = (" ".join(cell.split()) for cell in cells)
+            console.file.write("\t".join(plain) + "\n")
+        return
+    from rich.text import Text
+
+    table = Table()
+    for name in header:
+        table.add_column(Text(name), overflow="fold")
+    for cells in rows:
+        # As text: brackets in an option or a reason are no markup.
+        table.add_row(*map(Text, cells))
+    console.print(table)
+
+
+def _cells(trial: Trial) -> list[str]:
+    notes = [trial.failed] if trial.failed is not None else []
+    if len(trial.records) > 1:
+        notes.append(f"corrected {len(trial.records) - 1}x")
+    return [
+        str(trial.id),
+        str(trial.state),
+        _how(trial),
+        *map(shown_value, trial.values.values()),
+        "" if trial.value is None else f"{trial.value:.6g}",
+        "" if trial.std is None else f"{trial.std:.3g}",
+        "; ".join(notes),
+    ]
+
+
+def _how(trial: Trial) -> str:
+    return f"{trial.origin}, {'guided' if trial.guided else 'alone'}"
+
+
+def _counts(agent: Agent) -> dict[TrialState, int]:
+    return {s: sum(t.state == s for t in agent.trials) for s in TrialState}
+
+
+def _best_form(best: Best) -> dict[str, Any]:
+    return {
+        "id": best.trial.id,
+        "values": dict(best.values),
+        "mean": best.mean,
+        "std": best.std,
+        "observed": {
+            "id": best.observed.id,
+            "values": dict(best.observed.values),
+            "value": best.observed.value,
+        },
+    }
+
+
+def _told_form(trial: Trial) -> dict[str, Any]:
+    return trial_form(trial) | {
+        "state": str(trial.state),
+        "value": trial.value,
+        "std": trial.std,
+        "failed": trial.failed,
+        "records": [
+            {"order": r.order, "value": r.value, "std": r.std, "failed": r.failed}
+            for r in trial.records
+        ],
+    }

@@ -1,0 +1,259 @@
+"""The commands of one site: init, ask, tell, abandon, show, plot.
+
+Each call is a process of its own that holds the agent's file while it changes it.
+What is heavy is imported when a command runs, so that help comes at once.
+"""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from guidefbo.cli.speech import console, notice, sentences
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The agent's file.")]
+Wait = Annotated[
+    float, typer.Option(help="Seconds to wait while another command uses the file.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a setting, e.g. --set beta=2; may be repeated. "
+        "See: guidefbo methods --settings.",
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the app."""
+    app.command(
+        epilog="Example: guidefbo init site.json space.toml --goal max --seed 7"
+    )(init)
+    app.command(epilog="Example: guidefbo ask site.json -n 3")(ask)
+    app.command(
+        epilog="Examples: guidefbo tell site.json 3 -0.5 --std 0.1; "
+        "guidefbo tell site.json 4 --failed 'sample lost'; "
+        "guidefbo tell site.json dose=1.7,days=3,drug=a 0.83; "
+        "guidefbo tell site.json --csv results.csv",
+        # A negative number is no option; what is left over is checked.
+        context_settings={"ignore_unknown_options": True},
+    )(tell)
+    app.command(epilog="Example: guidefbo abandon site.json 3")(abandon)
+    app.command(epilog="Example: guidefbo show site.json --trials")(show)
+    app.command(epilog="Example: guidefbo plot site.json -o site.png")(plot)
+
+
+def init(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Where the agent will live.")
+    ] = None,
+    space: Annotated[
+        Path | None,
+        typer.Argument(metavar="SPACE.toml", help="The search space; see --example."),
+    ] = None,
+    goal: Annotated[
+        str | None, typer.Option(help="max or min. There is no default.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="Method; see: guidefbo methods.")
+    ] = "guide-ucb",
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Root of all randomness. Sites with the same space and seed ask the "
+            "same first questions, unless --agents interlocks them."
+        ),
+    ] = 0,
+    noise: Annotated[
+        float | None,
+        typer.Option(help="Standard deviation of one observation; fitted if not said."),
+    ] = None,
+    initial: Annotated[
+        int | None,
+        typer.Option(help="Results before the model takes over; 5 to 20 if not said."),
+    ] = None,
+    agents: Annotated[
+        int | None,
+        typer.Option(help="Number of sites, if they share one seed and design."),
+    ] = None,
+    agent_id: Annotated[
+        int | None, typer.Option(help="This site's number among them, from 0.")
+    ] = None,
+    set_: Settings = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RESULTS.csv",
+            help="Earlier results: a column per parameter, value, perhaps std, failed.",
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an existing file.")
+    ] = False,
+    example: Annotated[
+        bool, typer.Option("--example", help="Print a space file to start from.")
+    ] = False,
+    wait: Wait = 30.0,
+) -> None:
+    """Create the agent of a site: one file that holds all it knows.
+
+    First guidefbo init --example > space.toml; edit it; then create the agent.
+    """
+    with sentences():
+        from guidefbo.cli.create import EXAMPLE, create
+
+        if example:
+            typer.echo(EXAMPLE, nl=False)
+            return
+        _say(
+            *create(
+                file,
+                space,
+                results=results,
+                force=force,
+                wait=wait,
+                pairs=set_ or [],
+                goal=goal,
+                method=method,
+                seed=seed,
+                noise=noise,
+                initial=initial,
+                num_agents=agents,
+                agent_id=agent_id,
+            )
+        )
+
+
+def ask(
+    file: File,
+    n: Annotated[int, typer.Option("-n", help="How many points at once.")] = 1,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object per line.")
+    ] = False,
+    wait: Wait = 30.0,
+) -> None:
+    """Ask what to evaluate next; the points stay pending until told.
+
+    Asking again before telling gives other points.
+    """
+    with sentences():
+        from guidefbo.cli.opened import changing, command
+        from guidefbo.cli.show import trial_form, trial_line
+
+        with changing(file, wait) as agent:
+            trials = agent.ask(n)
+        for trial in trials:
+            _say(json.dumps(trial_form(trial)) if as_json else trial_line(trial))
+        if not as_json:
+            notice(f"then tell: {command('tell', file, str(trials[0].id), 'VALUE')}")
+
+
+def tell(
+    file: File,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ID VALUE",
+            help="The trial's id, or name=value,name=value of a result of your own; "
+            "and the observed value, which may be negative.",
+        ),
+    ] = None,
+    std: Annotated[
+        float | None, typer.Option(help="Standard deviation of the value, if known.")
+    ] = None,
+    failed: Annotated[
+        str | None,
+        typer.Option(metavar="REASON", help="There is no value, and why."),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RESULTS.csv",
+            help="Results of your own, all or none: a column per parameter, value, "
+            "perhaps std, failed.",
+        ),
+    ] = None,
+    repeats: Annotated[
+        bool,
+        typer.Option(
+            "--repeats", help="Rows that were told before were measured again."
+        ),
+    ] = False,
+    wait: Wait = 30.0,
+) -> None:
+    """Tell what came of a trial, correct it, or bring results of your own.
+
+    Telling a trial again corrects it; the old record is kept.
+    """
+    with sentences():
+        from guidefbo.cli.answer import check_call, tell_many, tell_one
+        from guidefbo.cli.opened import changing
+
+        check_call(file, words or [], std, failed, csv is not None)
+        with changing(file, wait) as agent:
+            if csv is not None:
+                lines = tell_many(agent, csv, repeats=repeats)
+            else:
+                lines = tell_one(agent, words or [], std, failed)
+        _say(*lines)
+
+
+def abandon(
+    file: File,
+    trial_id: Annotated[str, typer.Argument(metavar="ID", help="A pending trial.")],
+    wait: Wait = 30.0,
+) -> None:
+    """Give up a pending trial, so that its region may be asked again."""
+    with sentences():
+        from guidefbo.cli.opened import changing
+        from guidefbo.cli.reading import read_id
+
+        with changing(file, wait) as agent:
+            trial = agent.abandon(read_id(trial_id))
+        _say(f"abandoned {trial}")
+
+
+def show(
+    file: File,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    trials: Annotated[
+        bool, typer.Option("--trials", help="List every trial as well.")
+    ] = False,
+) -> None:
+    """Show where the agent stands; changes nothing."""
+    with sentences():
+        from guidefbo.cli.show import print_trials, show_json, show_text
+        from guidefbo.site.agent import Agent
+
+        agent = Agent.load(file)
+        if as_json:
+            _say(show_json(agent, trials=trials))
+            return
+        _say(*show_text(agent, file))
+        if trials:
+            print_trials(agent, console)
+
+
+def plot(
+    file: File,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="The picture (png, svg, pdf).")
+    ],
+) -> None:
+    """Draw progress and what the model has learnt; changes nothing."""
+    with sentences():
+        from guidefbo.cli.opened import check_output
+        from guidefbo.site.agent import Agent
+
+        check_output(out, file)
+        agent = Agent.load(file)
+        agent.plot(out)
+        _say(f"wrote {out} (goal {agent.goal})")
+
+
+def _say(*lines: str) -> None:
+    for line in lines:
+        typer.echo(line)

@@ -1,0 +1,97 @@
+"""The commands between sites: upload, receive, merge. Files travel as you like."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from guidefbo.cli.site import File, Settings, Wait
+from guidefbo.cli.speech import ALONE, notice, sentences
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the app."""
+    app.command(epilog="Example: guidefbo upload site.json -o site.upload.json")(upload)
+    app.command(epilog="Example: guidefbo receive site.json site.packet.json")(receive)
+    app.command(
+        epilog="Example: guidefbo merge a.json b.json c.json --out-dir packets"
+    )(merge)
+
+
+def upload(
+    file: File,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Where the message goes.")],
+) -> None:
+    """Write what this site tells the others; it holds no observation.
+
+    Exit code 3: there is nothing to tell, and nothing was written.
+    """
+    with sentences():
+        from guidefbo.cli.exchange import write_upload
+
+        said = write_upload(file, out)
+        if said is None:
+            notice(
+                f"nothing to tell: {file} has no result yet, or its method exchanges "
+                f"nothing; {out} was not written."
+            )
+            raise typer.Exit(ALONE)
+        typer.echo(said)
+
+
+def receive(
+    file: File,
+    packet: Annotated[
+        Path, typer.Argument(metavar="PACKET.json", help="The coordinator's answer.")
+    ],
+    wait: Wait = 30.0,
+) -> None:
+    """Take the coordinator's answer; later questions use it.
+
+    Exit code 3: the packet was refused, and the agent works alone.
+    """
+    with sentences():
+        from guidefbo.cli.exchange import receive_packet
+        from guidefbo.site.guidance import GuidanceState
+
+        goal, guidance = receive_packet(file, packet, wait)
+        if guidance.state == GuidanceState.REFUSED:
+            # The reason was a warning.
+            typer.echo(f"guidance refused, the agent works alone (goal {goal}); saved")
+            raise typer.Exit(ALONE)
+        typer.echo(f"{guidance} (goal {goal})")
+
+
+def merge(
+    uploads: Annotated[
+        list[Path],
+        typer.Argument(metavar="UPLOAD.json...", help="What the sites uploaded."),
+    ],
+    out_dir: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for the packets.")
+    ],
+    method: Annotated[
+        str, typer.Option(help="The sites' method; see: guidefbo methods.")
+    ] = "guide-ucb",
+    round_: Annotated[int, typer.Option("--round", help="Round, from 1.")] = 1,
+    seed: Annotated[
+        int, typer.Option(help="Root of the coordinator's randomness.")
+    ] = 0,
+    set_: Settings = None,
+) -> None:
+    """Answer the uploads of several sites, as their coordinator.
+
+    For every NAME.json a NAME.packet.json; all of them or, after an error, none.
+    """
+    with sentences():
+        from guidefbo.cli.exchange import merge_files
+
+        merge_files(
+            uploads,
+            out_dir,
+            method=method,
+            t=round_,
+            seed=seed,
+            pairs=set_ or [],
+            say=typer.echo,
+        )

@@ -1,0 +1,73 @@
+"""How commands speak: results on stdout, everything else on stderr, one sentence."""
+
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from guidefbo.core.errors import FallbackWarning, FedBOError, GuidanceWarning
+
+console = Console()
+errors = Console(stderr=True)
+
+REFUSED = 2
+"""Exit code of a refused argument, as for a misspelt option."""
+ALONE = 3
+"""Exit code of an exchange that gave nothing; the agent works on alone."""
+INTERRUPTED = 130
+"""Exit code of a shell command ended by Ctrl-C."""
+OURS = (FallbackWarning, GuidanceWarning)
+
+
+@contextmanager
+def sentences() -> Generator[None, None, None]:
+    """Turn refusals, warnings and Ctrl-C into one sentence each, no traceback."""
+    try:
+        with _plain_warnings():
+            yield
+    except FedBOError as error:
+        _print(str(error), "red")
+        raise typer.Exit(REFUSED) from error
+    except KeyboardInterrupt as error:
+        _print("interrupted; no half-written file was left.", None)
+        raise typer.Exit(INTERRUPTED) from error
+
+
+def notice(text: str) -> None:
+    """Say something that is no result, on stderr."""
+    _print(" ".join(text.split()), "yellow")
+
+
+@contextmanager
+def _plain_warnings() -> Generator[None, None, None]:
+    """Show the package's own warnings as one line each, and every one of them."""
+    with warnings.catch_warnings():
+        for category in OURS:
+            warnings.simplefilter("always", category)
+        usual = warnings.showwarning
+
+        def show(
+            message: Warning | str, category: type[Warning], *rest: Any, **named: Any
+        ) -> None:
+            if issubclass(category, OURS):
+                notice(str(message))
+            else:
+                usual(message, category, *rest, **named)
+
+        warnings.showwarning = show
+        yield
+
+
+def _print(text: str, style: str | None) -> None:
+    errors.print(
+        f"guidefbo: {text}",
+        style=style,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        # In a file or a pipe a sentence is one line; a terminal gets whole words.
+        soft_wrap=not errors.is_terminal,
+    )

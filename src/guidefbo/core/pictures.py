@@ -1,0 +1,269 @@
+"""What every picture needs; matplotlib is loaded only here, when one is asked for.
+
+Figures are made without pyplot, so no window opens and no global state changes.
+"""
+
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guidefbo.core.arrays import Values
+from guidefbo.core.errors import FedBOError
+from guidefbo.core.files import write_atomically
+
+COLOURS = MappingProxyType(
+    {
+        "black": "#000000",
+        "grey": "#757575",
+        "orange": "#E69F00",
+        "sky": "#56B4E9",
+        "green": "#009E73",
+        "blue": "#0072B2",
+        "red": "#D55E00",
+        "purple": "#CC79A7",
+    }
+)
+"""Okabe and Ito, 2008: told apart with any kind of colour vision."""
+_RING = {"markerfacecolor": "none", "markeredgewidth": 1.6}
+_RIM = {"markeredgecolor": "white", "markeredgewidth": 0.6}
+LOOKS: MappingProxyType[str, dict[str, Any]] = MappingProxyType(
+    {
+        "grey square": {"marker": "s", "color": COLOURS["grey"], "markersize": 4.5},
+        "blue disc": {"marker": "o", "color": COLOURS["blue"], "markersize": 5},
+        "purple triangle": {"marker": "v", "color": COLOURS["purple"], "markersize": 6},
+        "green diamond": {"marker": "D", "color": COLOURS["green"], "markersize": 5},
+        "ring": {"marker": "o", "color": COLOURS["orange"], "markersize": 10} | _RING,
+        "star": {"marker": "*", "color": COLOURS["red"], "markersize": 12} | _RIM,
+        "cross": {"marker": "x", "color": COLOURS["red"], "markersize": 6},
+        "tick": {"marker": "|", "color": COLOURS["grey"], "markersize": 8},
+    }
+)
+"""Markers that differ in shape as well as in colour."""
+
+
+def require_matplotlib(path: str | Path | None = None) -> None:
+    """Refuse to start what could not be drawn or saved under that ending."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError as error:
+        raise FedBOError(
+            "Drawing needs matplotlib, which is not installed. Install it with: "
+            "pip install 'guidefbo[plot]'"
+        ) from error
+    endings = FigureCanvasBase.get_supported_filetypes()
+    if path is not None and Path(path).suffix[1:].lower() not in endings:
+        raise FedBOError(
+            f"Expected a picture's ending, one of {', '.join(sorted(endings))}, got "
+            f"{Path(path).name!r}."
+        )
+
+
+def new_figure(path: str | Path | None, width: float = 6.4, height: float = 4.0) -> Any:
+    """Return an empty figure that can be saved under that path, sizes in inches."""
+    require_matplotlib(path)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure
+
+
+def save_figure(figure: Any, path: str | Path | None) -> Any:
+    """Write the figure, whole or not at all, where there is a path; return it."""
+    if path is not None:
+        picture = BytesIO()
+        figure.savefig(picture, dpi=150, format=Path(path).suffix[1:].lower())
+        write_atomically(Path(path), picture.getvalue())
+    return figure
+
+
+def tidy(axes: Any) -> None:
+    """Give axes the look of the house: a faint grid and no box."""
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def caption(text: object, length: int) -> str:
+    """Return a text on one line, its middle left out where it is too long.
+
+    >>> caption("temperature of the second reactor", 16)
+    'temperat…reactor'
+    """
+    line = " ".join(str(text).split()) or "(empty)"
+    if len(line) > length:
+        head = length // 2
+        line = f"{line[:head].rstrip()}…{line[-(length - head - 1) :].lstrip()}"
+    # A dollar would start a formula.
+    return line.replace("$", r"\$")
+
+
+def say(axes: Any, text: str, size: float = 10.0) -> None:
+    """Write a sentence into the middle of axes."""
+    place = {"transform": axes.transAxes, "ha": "center", "va": "center"}
+    axes.text(0.5, 0.5, text, **place, fontsize=size, color="0.35")
+
+
+def draw_marks(
+    axes: Any, x: Values, y: Values, word: str, look: str, reach: Values | None = None
+) -> None:
+    """Draw points by the name of a look, with error bars where they reach."""
+    if len(x) == 0:
+        return
+    if reach is not None and reach.any():
+        axes.errorbar(x, y, yerr=reach, linestyle="", color="0.6", linewidth=0.8)
+    axes.plot(x, y, linestyle="", label=word, zorder=3, **LOOKS[look])
+
+
+def draw_on_edge(axes: Any, x: Values, word: str, look: str, is_top: bool) -> None:
+    """Draw what has no value as marks on the lower or the upper edge."""
+    if len(x):
+        y = np.full(len(x), 0.96 if is_top else 0.04)
+        place = {"transform": axes.get_xaxis_transform(), "linestyle": ""}
+        axes.plot(x, y, label=word, **place, **LOOKS[look])
+
+
+def draw_steps(axes: Any, x: Values, y: Values, end: float, word: str) -> None:
+    """Draw values that hold until the next one, and on to the end."""
+    look = {"color": COLOURS["black"], "linewidth": 1.2, "where": "post"}
+    axes.step([*x, end], [*y, y[-1]], label=word, **look)
+
+
+def draw_star(
+    axes: Any, x: float, y: float, reach: float = 0.0, word: str | None = None
+) -> None:
+    """Draw the one point that matters, with an error bar where it reaches."""
+    if reach > 0.0:
+        axes.errorbar(x, y, yerr=reach, color=COLOURS["red"], linewidth=1.4, zorder=4)
+    axes.plot(x, y, linestyle="", label=word, zorder=5, **LOOKS["star"])
+
+
+def draw_dots(axes: Any, x: Values, y: Values, is_aside: bool) -> None:
+    """Draw faint dots, a little aside where something else stands at the same x."""
+    at = x - 0.2 if is_aside else x
+    axes.plot(at, y, linestyle="", marker=".", color="0.45", alpha=0.45, markersize=5)
+
+
+def draw_function(
+    axes: Any,
+    x: Values,
+    mean: Values,
+    reach: Values,
+    solid: NDArray[np.bool_],
+    kind: str,
+) -> None:
+    """Draw a function within a band, dashed and paler where it is not solid.
+
+    Args:
+        axes: Where to draw.
+        x: Arguments, in order.
+        mean: Values of the function.
+        reach: How far the band goes to either side.
+        solid: Where the function counts.
+        kind: "line", "steps" or "points", the last with error bars for a band.
+    """
+    tidy(axes)
+    blue = COLOURS["blue"]
+    if kind == "points":
+        look = {"fmt": "o", "markersize": 4.5, "linewidth": 1.6, "capsize": 3.0}
+        axes.errorbar(x, mean, yerr=reach, color=blue, **look)
+        return
+    step, drawn = ("mid", "steps-mid") if kind == "steps" else (None, "default")
+    # The pale part begins at the last solid point, so that no gap is left.
+    pale = ~solid
+    pale[1:] |= ~solid[:-1]
+    pale[:-1] |= ~solid[1:]
+    for part, alpha in ((solid, 0.22), (pale, 0.08)):
+        look = {"where": part, "step": step, "alpha": alpha, "linewidth": 0.0}
+        axes.fill_between(x, mean - reach, mean + reach, color=blue, **look)
+    for part, style, width in ((solid, "-", 1.8), (pale, (0, (3, 2)), 1.1)):
+        look = {"linestyle": style, "linewidth": width, "drawstyle": drawn}
+        axes.plot(x, np.where(part, mean, np.nan), color=blue, **look)
+
+
+def draw_strip(
+    axes: Any, x: Values, height: Values | None, kind: str, name: str, empty: str
+) -> None:
+    """Draw heights from 0 to 1 in a thin strip under axes, on the same x axis.
+
+    Args:
+        axes: The axes above.
+        x: Where the heights belong.
+        height: The heights, or None for an empty strip.
+        kind: "line", "steps" or "points".
+        name: What the heights are.
+        empty: What to write into an empty strip.
+    """
+    axes.tick_params(which="both", labelbottom=False)
+    strip = axes.inset_axes((0.0, -0.21, 1.0, 0.16), sharex=axes)
+    strip.set_ylim(0.0, 1.0)
+    strip.tick_params(which="both", labelsize=8)
+    if height is None:
+        strip.set_yticks([])
+        say(strip, empty, 7.5)
+        return
+    strip.set_yticks([0.0, 1.0], ["0", "1"], fontsize=7)
+    strip.set_ylabel(name, rotation=0, fontsize=8, labelpad=2, va="center")
+    if kind == "points":
+        strip.vlines(x, 0.0, height, color=COLOURS["orange"], linewidth=7.0)
+    else:
+        look = {"step": "mid" if kind == "steps" else None, "linewidth": 0.0}
+        strip.fill_between(x, 0.0, height, color=COLOURS["orange"], **look)
+
+
+def draw_shares(axes: Any, names: Sequence[str], shares: Values, title: str) -> None:
+    """Draw shares as horizontal bars, the first on top, each with its percentage."""
+    rows = np.arange(len(names))
+    axes.barh(rows, shares, color=COLOURS["sky"], height=0.65)
+    axes.set_yticks(rows, [caption(name, 22) for name in names], fontsize=8)
+    for row, share in zip(rows, shares, strict=True):
+        axes.text(share, row, f" {share:.0%}", va="center", fontsize=8)
+    axes.set_ylim(max(len(names), 4) - 0.4, -0.6)
+    axes.set_xlim(0.0, 1.2 * float(shares.max()))
+    axes.set_xticks([])
+    for side in ("top", "right", "bottom"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_title(title, fontsize=9.5)
+
+
+def finish_history(axes: Any, end: int, x_label: str, y_label: str) -> None:
+    """Finish a drawing over 1, 2, ..., end: labels, ticks, a legend above."""
+    tidy(axes)
+    axes.margins(y=0.12)
+    axes.set_xlim(0.4, max(end, 1) + 0.6)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    if axes.get_legend_handles_labels()[0]:
+        place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
+        axes.legend(frameon=False, fontsize=8, ncols=4, **place)
+
+
+def number_ticks(axes: Any, x: Values, is_log: bool, is_whole: bool) -> None:
+    """Put numbers on the x axis, written out where their range is short."""
+    if is_log:
+        from matplotlib.ticker import MaxNLocator, NullFormatter
+
+        axes.set_xscale("log")
+        if x[-1] / x[0] < 1e7:
+            axes.xaxis.set_major_formatter("{x:g}")
+        if x[-1] / x[0] < 30.0:
+            axes.xaxis.set_major_locator(MaxNLocator(5, integer=is_whole))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    elif is_whole:
+        axes.xaxis.get_major_locator().set_params(integer=True)
+
+
+def name_ticks(axes: Any, labels: Sequence[str]) -> None:
+    """Put names on the x axis at 0, 1, 2, ..., slanted where they are long or many."""
+    names = [caption(label, 14) for label in labels]
+    is_slanted = sum(map(len, names)) > 30 or len(names) > 8
+    look: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(names)), names, **(look if is_slanted else {}))
+    axes.set_xlim(-0.6, len(names) - 0.4)

@@ -1,0 +1,1 @@
+"""The agent of a real site: ask today, tell next week from another process."""

@@ -1,0 +1,401 @@
+"""The agent of a real site: ask, tell, stop, come back."""
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self, overload
+
+import numpy as np
+
+from guidefbo.agent.dataset import scale_of
+from guidefbo.agent.policy import Fitted
+from guidefbo.core.arrays import Point
+from guidefbo.core.errors import (
+    DataError,
+    FallbackWarning,
+    GuidanceWarning,
+    NumericalError,
+    WireError,
+)
+from guidefbo.core.goal import SIGNS
+from guidefbo.core.numbers import is_whole_number, require_count, shown
+from guidefbo.core.space import Space
+from guidefbo.core.streams import Address
+from guidefbo.core.threads import single_blas_thread
+from guidefbo.site.book import Book
+from guidefbo.site.design import design_point, filling_point
+from guidefbo.site.guidance import Guidance, GuidanceState, read_packet
+from guidefbo.site.setup import Setup
+from guidefbo.site.trial import Best, Origin, Trial, TrialState, check_told
+from guidefbo.wire.envelope import Message
+
+NUMERICAL = (ArithmeticError, np.linalg.LinAlgError, NumericalError)
+"""What a computation on difficult data may raise."""
+MAX_SKIPS = 64
+"""Design points passed over when they repeat what is known."""
+
+
+class Agent:
+    """One site's optimiser.
+
+    >>> from guidefbo import Agent, Float, Space
+    >>> agent = Agent(Space(dose=Float(0.1, 10, log=True)), goal="max", seed=7)
+    >>> trial = agent.ask()
+    >>> agent.tell(trial, 0.83).state
+    <TrialState.DONE: 'done'>
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        goal: str,
+        method: str = "guide-ucb",
+        seed: int = 0,
+        noise: float | None = None,
+        initial: int | None = None,
+        agent_id: int = 0,
+        num_agents: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+        expire_after: int = 50,
+        packet_lifetime: int = 10,
+    ) -> None:
+        """Create an agent; it works alone until guidance comes.
+
+        Args:
+            space: The search space.
+            goal: "max" or "min".
+            method: Name in the method catalogue.
+            seed: Root of all randomness.
+            noise: Standard deviation of one observation, or None to fit it.
+            initial: Results before the model takes over; None: two per parameter,
+                at least 5, at most 20.
+            agent_id: Zero-based number of this site in its federation.
+            num_agents: Number of sites, if known: their initial designs interlock.
+                All of them then use the same seed.
+            settings: Settings of the method that differ from the defaults.
+            expire_after: A pending trial expires once that many later results came.
+            packet_lifetime: Guidance is stale once that many results came after it.
+        """
+        setup = Setup(
+            space=space,
+            goal=goal,
+            method=method,
+            settings=dict(settings or {}),
+            seed=seed,
+            noise=noise,
+            initial=initial,
+            agent_id=agent_id,
+            num_agents=num_agents,
+            expire_after=expire_after,
+            packet_lifetime=packet_lifetime,
+        )
+        self._begin(setup, Guidance())
+
+    def _begin(self, setup: Setup, guidance: Guidance) -> None:
+        self._setup = setup
+        self._policy = setup.policy()
+        server = setup.server_side()
+        self._packet_type = None if server is None else server.packet_type
+        self._guidance = guidance
+        self._book = Book(setup.space, setup.goal, setup.expire_after)
+        self._fitted: tuple[int, Fitted] | None = None
+
+    @property
+    def setup(self) -> Setup:
+        """Space, goal, method, seed: what was fixed at the start."""
+        return self._setup
+
+    @property
+    def space(self) -> Space:
+        """The search space."""
+        return self._setup.space
+
+    @property
+    def goal(self) -> str:
+        """Either max or min."""
+        return self._setup.goal
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Every trial, by id."""
+        return self._book.trials
+
+    @property
+    def t(self) -> int:
+        """The round: results beyond the initial design, counted from 1."""
+        num_done = len(self._book.in_state(TrialState.DONE))
+        return max(1, num_done - self._setup.num_initial + 1)
+
+    @property
+    def guidance(self) -> Guidance:
+        """What is held of the other sites, and whether it is used."""
+        held = self._guidance
+        age = self._book.num_told - held.received_at
+        if held.state == GuidanceState.ACTIVE and age >= self._setup.packet_lifetime:
+            return Guidance(
+                state=GuidanceState.STALE,
+                reason=f"{age} results were told since the last packet came",
+                packet=held.packet,
+                received_at=held.received_at,
+            )
+        return held
+
+    @property
+    def held_guidance(self) -> Guidance:
+        """The newest packet as it came, fresh or stale."""
+        return self._guidance
+
+    @overload
+    def ask(self) -> Trial: ...
+    @overload
+    def ask(self, n: int) -> list[Trial]: ...
+    def ask(self, n: int | None = None) -> Trial | list[Trial]:
+        """Return the next point to evaluate, or n of them.
+
+        Asking again before telling gives other points: the pending ones are imagined
+        at their posterior mean.
+
+        Args:
+            n: Size of a batch; None for a single trial.
+        """
+        if n is None:
+            return self._ask_one()
+        return [self._ask_one() for _ in range(require_count("n", n, 1))]
+
+    def tell(
+        self,
+        trial: Trial | int | Mapping[str, Any],
+        value: float | None = None,
+        *,
+        std: float | None = None,
+        failed: str | None = None,
+    ) -> Trial:
+        """Tell what came of a trial, or bring a result of the site's own.
+
+        A trial told before is corrected: the new record counts, the old one is kept.
+        A late answer to an expired or abandoned trial is as good as any.
+
+        Args:
+            trial: The trial, its id, or values; values that were never asked become
+                a trial of their own, and repeats are welcome.
+            value: What was observed.
+            std: Its standard deviation, where it is known.
+            failed: Why there is no value, instead of one.
+        """
+        check_told(value, std, failed)
+        known = self._find(trial)
+        observed = None if value is None else float(value)
+        spread = None if std is None else float(std)
+        return self._book.record(known.id, value=observed, std=spread, failed=failed)
+
+    def abandon(self, trial: Trial | int) -> Trial:
+        """Give up a pending trial, so that its region is free again."""
+        known = self._find(trial)
+        if known.state in (TrialState.DONE, TrialState.FAILED):
+            raise DataError(
+                f"Trial {known.id} is {known.state} and cannot be abandoned. Tell a "
+                "correction instead."
+            )
+        return self._book.abandon(known.id)
+
+    def best(self) -> Best | None:
+        """Return the observed point of best posterior mean; None without a result.
+
+        Beside it stands the best single observation, which under noise is more often
+        lucky than best.
+        """
+        done = self._book.in_state(TrialState.DONE)
+        if not done:
+            return None
+        sign = SIGNS[self.goal]
+        y = self._book.data().y
+        mean, std = y, np.zeros(len(y))
+        try:
+            gp = self._fit().posterior
+            predicted, spread = gp.predict(gp.X)
+            if np.isfinite(predicted).all():
+                shift, scale = scale_of(y)
+                mean, std = shift + scale * predicted, scale * spread
+        except NUMERICAL:
+            # The observations themselves are all there is to go by.
+            pass
+        k = int(np.argmax(mean))
+        return Best(
+            goal=self.goal,
+            trial=done[k],
+            mean=sign * float(mean[k]),
+            std=float(std[k]),
+            observed=done[int(np.argmax(y))],
+        )
+
+    def upload(self) -> Message | None:
+        """Return what this site tells the others, None where there is nothing to tell.
+
+        The same data give the same message; it holds no observation.
+        """
+        if not self._book.in_state(TrialState.DONE):
+            return None
+        address = self._address(self._book.num_told)
+        try:
+            with single_blas_thread():
+                return self._policy.upload(self._fit(), address)
+        except NUMERICAL as error:
+            warnings.warn(
+                f"No message could be computed from these data ({error}).",
+                FallbackWarning,
+                stacklevel=2,
+            )
+            return None
+
+    def receive(self, packet: Any) -> Guidance:
+        """Take the answer of the server and say whether it is used.
+
+        The packet is checked and clamped here, whatever the other side sent. One that
+        breaks the protocol is refused with a warning; the agent then works alone.
+
+        Args:
+            packet: A message, its bytes or text, or None where none came.
+        """
+        told = self._book.num_told
+        if packet is None:
+            self._guidance = Guidance(received_at=told)
+            return self._guidance
+        try:
+            checked = read_packet(packet, self._packet_type, self.space.dim)
+        except WireError as error:
+            self._guidance = Guidance(
+                state=GuidanceState.REFUSED, reason=str(error), received_at=told
+            )
+            warnings.warn(str(self._guidance), GuidanceWarning, stacklevel=2)
+        else:
+            self._guidance = Guidance(
+                state=GuidanceState.ACTIVE,
+                reason=f"received after {told} results",
+                packet=checked,
+                received_at=told,
+            )
+        return self._guidance
+
+    def save(self, path: str | Path) -> None:
+        """Write the agent into one file, whole or not at all."""
+        from guidefbo.site.file import save_agent
+
+        save_agent(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return the agent in a file; it goes on as if it had never stopped."""
+        from guidefbo.site.file import load_agent
+
+        setup, guidance, trials = load_agent(Path(path))
+        agent = cls.__new__(cls)
+        agent._begin(setup, guidance)
+        for trial in trials:
+            agent._book.enter(trial)
+        return agent
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw progress, slices of the model, importance; needs `guidefbo[plot]`.
+
+        Args:
+            path: Where to save the figure, by its ending; None to only return it.
+        """
+        from guidefbo.site.figures import draw_agent
+
+        return draw_agent(self, path)
+
+    def __str__(self) -> str:
+        counts = {
+            state: len(self._book.in_state(state))
+            for state in TrialState
+            if self._book.in_state(state)
+        }
+        states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "none"
+        head = f"{self._setup.method}, goal {self.goal}: trials: {states}"
+        best = self.best()
+        return "\n".join([head, str(best or "no result yet"), str(self.guidance)])
+
+    def _ask_one(self) -> Trial:
+        with single_blas_thread():
+            x, origin, is_guided = self._next_point()
+        return self._book.open(self.space.from_unit(x), origin, is_guided)
+
+    def _next_point(self) -> tuple[Point, Origin, bool]:
+        num_done = len(self._book.in_state(TrialState.DONE))
+        num_pending = len(self._book.in_state(TrialState.PENDING))
+        if num_done == 0 or num_done + num_pending < self._setup.num_initial:
+            return self._design_point(), Origin.DESIGN, False
+        return self._model_point()
+
+    def _design_point(self) -> Point:
+        trials = self._book.trials
+        first = sum(trial.origin == Origin.DESIGN for trial in trials)
+        missing = self._book.missing()
+        known = self._book.data().X
+        for k in range(first, first + MAX_SKIPS):
+            x = design_point(self._setup, k)
+            is_known = len(known) > 0 and bool((np.abs(known - x) < 1e-9).all(1).any())
+            if not is_known and not missing.forbids(x[None])[0]:
+                return x
+        return self._filling_point()
+
+    def _model_point(self) -> tuple[Point, Origin, bool]:
+        guidance = self.guidance
+        is_guided = guidance.state == GuidanceState.ACTIVE
+        if guidance.state == GuidanceState.STALE:
+            warnings.warn(str(guidance), GuidanceWarning, stacklevel=4)
+        try:
+            x = self._policy.decide(
+                self._fit(),
+                guidance.packet if is_guided else None,
+                self.t,
+                self._address(self._book.next_id),
+                self._book.missing(),
+            )
+        except NUMERICAL as error:
+            warnings.warn(
+                f"The model cannot be used ({error}); a point that fills the space is "
+                "proposed instead.",
+                FallbackWarning,
+                stacklevel=4,
+            )
+            x = None
+        if x is None or not np.isfinite(x).all():
+            return self._filling_point(), Origin.FALLBACK, False
+        return x, Origin.MODEL, is_guided
+
+    def _filling_point(self) -> Point:
+        missing = self._book.missing()
+        known = self._book.points(list(self._book.trials))
+        return filling_point(self._setup, self._book.next_id, known, missing.forbids)
+
+    def _fit(self) -> Fitted:
+        """Return the posterior of what was told so far, fitted once."""
+        told = self._book.num_told
+        if self._fitted is None or self._fitted[0] != told:
+            with single_blas_thread():
+                self._fitted = told, self._policy.fit(self._book.data())
+        return self._fitted[1]
+
+    def _address(self, t: int) -> Address:
+        return self._setup.streams.of(self._setup.agent_id, t)
+
+    def _find(self, trial: Trial | int | Mapping[str, Any]) -> Trial:
+        """Return the trial that is meant; values never asked open one."""
+        if isinstance(trial, Mapping):
+            values = self.space.clean(trial)
+            return self._book.find_open(values) or self._book.open(values, Origin.OWN)
+        trial_id = trial.id if isinstance(trial, Trial) else trial
+        if not is_whole_number(trial_id) or trial_id not in self._book:
+            raise DataError(
+                f"Expected a trial of this agent, its id (1 to "
+                f"{self._book.next_id - 1}) or values by name, got {shown(trial)}."
+            )
+        known = self._book[int(trial_id)]
+        if isinstance(trial, Trial) and trial.values != known.values:
+            raise DataError(
+                f"Trial {trial_id} of this agent has other values; was it asked from "
+                "another agent?"
+            )
+        return known

@@ -1,0 +1,142 @@
+"""The book an agent keeps: every trial, and everything told of it in order."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.missing import Missing
+from guidefbo.core.arrays import Point, Points
+from guidefbo.core.goal import SIGNS
+from guidefbo.core.space import Space
+from guidefbo.site.trial import Origin, Record, Trial, TrialState
+
+FAILED_RADIUS = 0.05
+"""No question nearer than this to a fresh failure, in the unit cube."""
+MIN_FAILED_RADIUS = 0.005
+"""What that shrinks to as other evaluations succeed."""
+
+
+class Book:
+    """Trials by id; entries are added and states move on, nothing is erased."""
+
+    def __init__(self, space: Space, goal: str, expire_after: int) -> None:
+        """Open an empty book."""
+        self._space = space
+        self._goal = goal
+        self._expire_after = expire_after
+        self._trials: dict[int, Trial] = {}
+        self._points: dict[int, Point] = {}
+        self.num_told = 0
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials by id."""
+        return tuple(self._trials.values())
+
+    @property
+    def next_id(self) -> int:
+        """The id the next trial will have."""
+        return len(self._trials) + 1
+
+    def __getitem__(self, trial_id: int) -> Trial:
+        return self._trials[trial_id]
+
+    def __contains__(self, trial_id: object) -> bool:
+        return trial_id in self._trials
+
+    def in_state(self, state: TrialState) -> list[Trial]:
+        """Return the trials in a state, by id."""
+        return [trial for trial in self._trials.values() if trial.state == state]
+
+    def open(
+        self, values: Mapping[str, Any], origin: Origin, guided: bool = False
+    ) -> Trial:
+        """Enter a new trial, pending."""
+        trial = Trial(
+            id=self.next_id,
+            values=dict(values),
+            goal=self._goal,
+            origin=origin,
+            guided=guided,
+            asked_at=self.num_told,
+        )
+        self.enter(trial)
+        return trial
+
+    def enter(self, trial: Trial) -> None:
+        """Enter a trial as it is, say from a file."""
+        # The position is always computed from the values, so that an agent that was
+        # saved and loaded computes with the same bits as one that was not.
+        self._points[trial.id] = self._space.to_unit(trial.values)
+        self._trials[trial.id] = trial
+        self.num_told = max(self.num_told, *(r.order for r in trial.records), 0)
+
+    def record(
+        self,
+        trial_id: int,
+        *,
+        value: float | None = None,
+        std: float | None = None,
+        failed: str | None = None,
+    ) -> Trial:
+        """Add a record to a trial; telling the same again changes nothing."""
+        trial = self._trials[trial_id]
+        newest = trial.records[-1] if trial.records else None
+        if newest and (newest.value, newest.std, newest.failed) == (value, std, failed):
+            return trial
+        self.num_told += 1
+        record = Record(order=self.num_told, value=value, std=std, failed=failed)
+        state = TrialState.DONE if failed is None else TrialState.FAILED
+        trial = replace(trial, state=state, records=(*trial.records, record))
+        self._trials[trial_id] = trial
+        self._expire()
+        return trial
+
+    def abandon(self, trial_id: int) -> Trial:
+        """Give a pending trial up."""
+        trial = replace(self._trials[trial_id], state=TrialState.ABANDONED)
+        self._trials[trial_id] = trial
+        return trial
+
+    def find_open(self, values: Mapping[str, Any]) -> Trial | None:
+        """Return the first unanswered trial that asked for these values."""
+        for trial in self._trials.values():
+            if not trial.records and trial.values == values:
+                return trial
+        return None
+
+    def data(self) -> Dataset:
+        """Return the observations, higher is better, in the order of the trials."""
+        done = self.in_state(TrialState.DONE)
+        sign = SIGNS[self._goal]
+        y = np.array([sign * float(t.value) for t in done if t.value is not None])
+        std = np.array([np.nan if t.std is None else t.std for t in done])
+        has_std = len(done) > 0 and not np.isnan(std).all()
+        return Dataset(X=self.points(done), y=y, std=std if has_std else None)
+
+    def missing(self) -> Missing:
+        """Return the pending and the failed points."""
+        pending = self.in_state(TrialState.PENDING)
+        failed = self.in_state(TrialState.FAILED)
+        successes = [t.records[-1].order for t in self.in_state(TrialState.DONE)]
+        ordered = np.sort(np.array(successes, dtype=np.intp))
+        orders = np.array([t.records[-1].order for t in failed], dtype=np.intp)
+        since = len(ordered) - np.searchsorted(ordered, orders)
+        return Missing(
+            pending=self.points(pending),
+            failed=self.points(failed),
+            radii=np.maximum(FAILED_RADIUS / np.sqrt(1.0 + since), MIN_FAILED_RADIUS),
+        )
+
+    def points(self, trials: list[Trial]) -> Points:
+        """Return the trials' points in the unit cube, (n, d)."""
+        rows = [self._points[trial.id] for trial in trials]
+        return np.array(rows).reshape(-1, self._space.dim)
+
+    def _expire(self) -> None:
+        for trial in self.in_state(TrialState.PENDING):
+            if self.num_told - trial.asked_at >= self._expire_after:
+                self._trials[trial.id] = replace(trial, state=TrialState.EXPIRED)

@@ -1,0 +1,146 @@
+"""An agent in one file: JSON, versioned, checked when read, replaced as a whole."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from guidefbo.core.errors import DataError, FedBOError
+from guidefbo.core.files import write_atomically
+from guidefbo.core.numbers import shown
+from guidefbo.site.guidance import Guidance, guidance_from_form, guidance_to_form
+from guidefbo.site.setup import Setup
+from guidefbo.site.trial import Origin, Record, Trial, TrialState, check_told
+
+if TYPE_CHECKING:
+    from guidefbo.site.agent import Agent
+
+FORMAT = "guidefbo-agent"
+VERSION = 1
+
+
+class AgentFileError(FedBOError, ValueError):
+    """A file does not hold an agent that can be loaded."""
+
+
+def save_agent(agent: "Agent", path: Path) -> None:
+    """Write an agent, whole or not at all."""
+    form = {
+        "format": FORMAT,
+        "version": VERSION,
+        "setup": agent.setup.to_form(),
+        "guidance": guidance_to_form(agent.held_guidance),
+        "trials": [_trial_to_form(trial) for trial in agent.trials],
+    }
+    write_atomically(path, json.dumps(form, indent=1, allow_nan=False) + "\n")
+
+
+def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial]]:
+    """Return what a file holds, every field checked."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise AgentFileError(
+            f"Cannot read {path}: {reason}. Create an agent with: guidefbo init {path} "
+            "SPACE.toml --goal max"
+        ) from error
+    try:
+        form = _parse(text)
+        setup = Setup.from_form(_table(form["setup"], "setup"))
+        server = setup.server_side()
+        guidance = guidance_from_form(
+            _table(form["guidance"], "guidance"),
+            None if server is None else server.packet_type,
+            setup.space.dim,
+        )
+        trials = [
+            _trial_from_form(item, k, setup)
+            for k, item in enumerate(_list(form["trials"], "trials"), start=1)
+        ]
+    except AgentFileError as error:
+        raise AgentFileError(f"{path}: {error}") from error
+    except (FedBOError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise AgentFileError(f"{path} is damaged or not an agent: {error}") from error
+    return setup, guidance, trials
+
+
+def _parse(text: str) -> Mapping[str, Any]:
+    form = _table(json.loads(text, parse_constant=_refuse_constant), "the file")
+    if form.get("format") != FORMAT:
+        raise AgentFileError(
+            f"expected an agent's file (format {FORMAT!r}), got "
+            f"{shown(form.get('format'))}."
+        )
+    version = form.get("version")
+    if version != VERSION:
+        raise AgentFileError(
+            f"expected version {VERSION}, got {shown(version)}. A newer guidefbo may "
+            "have written it: upgrade."
+        )
+    return form
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise DataError(f"expected finite numbers, got {name}.")
+
+
+def _trial_to_form(trial: Trial) -> dict[str, Any]:
+    return {
+        "id": trial.id,
+        "values": dict(trial.values),
+        "origin": str(trial.origin),
+        "guided": trial.guided,
+        "asked_at": trial.asked_at,
+        "state": str(trial.state),
+        "records": [
+            {"order": r.order, "value": r.value, "std": r.std, "failed": r.failed}
+            for r in trial.records
+        ],
+    }
+
+
+def _trial_from_form(form: Any, expected_id: int, setup: Setup) -> Trial:
+    form = _table(form, "a trial")
+    if form["id"] != expected_id:
+        raise DataError(f"expected trial {expected_id}, got {shown(form['id'])}.")
+    records = tuple(_record_from_form(r) for r in _list(form["records"], "records"))
+    trial = Trial(
+        id=expected_id,
+        values=setup.space.clean(form["values"]),
+        goal=setup.goal,
+        origin=Origin(form["origin"]),
+        guided=bool(form["guided"]),
+        asked_at=int(form["asked_at"]),
+        state=TrialState(form["state"]),
+        records=records,
+    )
+    is_told = trial.state in (TrialState.DONE, TrialState.FAILED)
+    if is_told != bool(records) or (trial.failed is not None) != (
+        trial.state == TrialState.FAILED
+    ):
+        raise DataError(f"trial {trial.id} is {trial.state}, its records say otherwise")
+    return trial
+
+
+def _record_from_form(form: Any) -> Record:
+    form = _table(form, "a record")
+    check_told(form["value"], form["std"], form["failed"])
+    return Record(
+        order=int(form["order"]),
+        value=form["value"],
+        std=form["std"],
+        failed=form["failed"],
+    )
+
+
+def _table(form: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(form, dict):
+        raise DataError(f"expected {what} to be an object, got {shown(form)}.")
+    return cast(Mapping[str, Any], form)
+
+
+def _list(form: Any, what: str) -> list[Any]:
+    if not isinstance(form, list):
+        raise DataError(f"expected {what} to be a list, got {shown(form)}.")
+    return cast(list[Any], form)

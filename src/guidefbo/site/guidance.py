@@ -1,0 +1,93 @@
+"""What an agent holds of the other sites, and whether it is used."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from guidefbo.core.errors import WireError
+from guidefbo.core.numbers import shown
+from guidefbo.wire.checks import same_dimension
+from guidefbo.wire.codec import decode, encode
+
+
+class GuidanceState(StrEnum):
+    """Whether guidance is used."""
+
+    NONE = "none"
+    """No packet came yet; the agent works alone."""
+    ACTIVE = "active"
+    """A packet is used."""
+    STALE = "stale"
+    """The last packet is too old; the agent works alone."""
+    REFUSED = "refused"
+    """The last packet was refused; the agent works alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guidance:
+    """The newest packet, or why there is none."""
+
+    state: GuidanceState = GuidanceState.NONE
+    """Whether it is used."""
+    reason: str = "no packet was received"
+    """Why not, or since when."""
+    packet: Any = None
+    """The packet, None where none is held."""
+    received_at: int = 0
+    """How many things had been told to the agent when it came."""
+
+    def __str__(self) -> str:
+        alone = "" if self.state == GuidanceState.ACTIVE else "; working alone"
+        return f"guidance {self.state}: {self.reason}{alone}"
+
+
+def read_packet(packet: Any, packet_type: type[Any] | None, dim: int) -> Any:
+    """Return a packet checked by this side, whatever the other side sent.
+
+    Args:
+        packet: Bytes or text of a message, or a message.
+        packet_type: What the method expects, None where it takes no guidance.
+        dim: Coordinates of the search space.
+    """
+    if packet_type is None:
+        raise WireError("this method takes no guidance.")
+    if isinstance(packet, str):
+        packet = packet.encode()
+    elif isinstance(packet, packet_type):
+        # Through the codec: an object handed over is no better than bytes.
+        packet = encode(packet)
+    if not isinstance(packet, bytes):
+        raise WireError(
+            "a packet must be the bytes of a message or a "
+            f"{packet_type.__name__}, got {shown(packet)}."
+        )
+    checked = decode(packet, packet_type)
+    same_dimension(checked.dim, dim, "A packet")
+    return checked
+
+
+def guidance_to_form(guidance: Guidance) -> dict[str, Any]:
+    """Return the guidance as plain data."""
+    packet = None if guidance.packet is None else encode(guidance.packet).decode()
+    return {
+        "state": str(guidance.state),
+        "reason": guidance.reason,
+        "packet": packet,
+        "received_at": guidance.received_at,
+    }
+
+
+def guidance_from_form(
+    form: Mapping[str, Any], packet_type: type[Any] | None, dim: int
+) -> Guidance:
+    """Check plain data and return the guidance it describes."""
+    packet = form["packet"]
+    if packet is not None:
+        packet = read_packet(packet, packet_type, dim)
+    return Guidance(
+        state=GuidanceState(form["state"]),
+        reason=str(form["reason"]),
+        packet=packet,
+        received_at=int(form["received_at"]),
+    )

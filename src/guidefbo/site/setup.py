@@ -1,0 +1,121 @@
+"""What an agent is asked to do; fixed when it is created."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+from guidefbo.agent.policy import Policy
+from guidefbo.core.errors import SettingsError
+from guidefbo.core.goal import require_goal
+from guidefbo.core.numbers import is_finite_number, require_count, shown
+from guidefbo.core.space import Space
+from guidefbo.core.space_form import space_from_form, space_to_form
+from guidefbo.core.streams import Streams
+from guidefbo.methods.build import build_policy, build_server_side
+from guidefbo.methods.catalog import find_method
+from guidefbo.methods.settings import Settings
+from guidefbo.server.side import ServerSide
+
+MIN_INITIAL = 5
+MAX_INITIAL = 20
+"""Limits of the default size of the initial design, two points a parameter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """Space, goal, method and seed of one agent."""
+
+    space: Space
+    """The search space."""
+    goal: str
+    """Either max or min."""
+    method: str = "guide-ucb"
+    """Name in the method catalogue."""
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Settings of the method that differ from the defaults."""
+    seed: int = 0
+    """Root of all randomness."""
+    noise: float | None = None
+    """Standard deviation of one observation, or None to fit it."""
+    initial: int | None = None
+    """Results before the model takes over; None: two per parameter, 5 to 20."""
+    agent_id: int = 0
+    """Zero-based number of this site in its federation."""
+    num_agents: int | None = None
+    """Number of sites, where it is known; they then share one seed and one design."""
+    expire_after: int = 50
+    """A pending trial expires once that many later results were told."""
+    packet_lifetime: int = 10
+    """Guidance is stale once that many results were told after it came."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.space, Space):
+            raise SettingsError(
+                f"space must be a guidefbo.Space, got {shown(self.space)}. For example "
+                "Space(dose=Float(0, 1))."
+            )
+        require_goal(self.goal)
+        find_method(self.method)
+        Settings.of(self.settings)
+        Streams(self.seed)
+        for name, low in (("agent_id", 0), ("expire_after", 1), ("packet_lifetime", 1)):
+            require_count(name, getattr(self, name), low)
+        if self.initial is not None:
+            require_count("initial", self.initial, 1)
+        if self.num_agents is not None:
+            require_count("num_agents", self.num_agents, self.agent_id + 1)
+        if self.noise is not None and not (
+            is_finite_number(self.noise) and self.noise >= 0.0
+        ):
+            raise SettingsError(
+                "noise must be None or a finite standard deviation, got "
+                f"{shown(self.noise)}."
+            )
+
+    @property
+    def num_initial(self) -> int:
+        """Results before the model takes over."""
+        if self.initial is not None:
+            return self.initial
+        return min(max(MIN_INITIAL, 2 * len(self.space.parameters)), MAX_INITIAL)
+
+    @property
+    def streams(self) -> Streams:
+        """All randomness of the agent."""
+        return Streams(self.seed)
+
+    def policy(self) -> Policy:
+        """Return what the agent does with its data."""
+        return build_policy(
+            find_method(self.method),
+            Settings.of(self.settings),
+            self.space.domain,
+            noise_std=self.noise,
+            is_standardised=True,
+        )
+
+    def server_side(self) -> ServerSide | None:
+        """Return the shared half of the method, None where nothing is exchanged."""
+        return build_server_side(find_method(self.method), Settings.of(self.settings))
+
+    def to_form(self) -> dict[str, Any]:
+        """Return the setup as plain data."""
+        form = {f.name: getattr(self, f.name) for f in fields(self)}
+        return form | {
+            "space": space_to_form(self.space),
+            "settings": dict(self.settings),
+        }
+
+    @classmethod
+    def from_form(cls, form: Mapping[str, Any]) -> Self:
+        """Check plain data and return the setup it describes."""
+        known = {f.name for f in fields(cls)}
+        if set(form) != known:
+            raise SettingsError(
+                f"Expected a setup with the fields {sorted(known)}; missing "
+                f"{sorted(known - form.keys())}, unknown "
+                f"{shown(sorted(form.keys() - known))}."
+            )
+        arguments: dict[str, Any] = dict(form)
+        arguments["space"] = space_from_form(form["space"])
+        return cls(**arguments)
