@@ -28,6 +28,8 @@ from threadpoolctl import threadpool_limits
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.loop import RoundAgent
 from guidefbo.agent.paths.maximise import FeatureSampler
+from guidefbo.agent.surrogate.fit import Priors
+from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.build import build_policy, build_server_side
@@ -135,8 +137,7 @@ def make_agent(name: str, n: int, data: Dataset, t: int = 1) -> RoundAgent:
         find_method(name),
         Settings(),
         Domain.box(data.X.shape[1]),
-        noise_std=NOISE,
-        is_standardised=False,
+        Model(noise_std=NOISE, priors=Priors()),
     )
     return RoundAgent(agent_id=n, data=data, policy=policy, streams=Streams(1), t=t)
 

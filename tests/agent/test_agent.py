@@ -42,7 +42,7 @@ def make_agent(side=None, seed=0, num_points=6, agent_id=0):
     X, y = make_data(num_points, 2)
     policy = Policy(
         domain=Domain.box(2),
-        model=Model(noise_std=0.1, is_standardised=False, priors=Priors()),
+        model=Model(noise_std=0.1, priors=Priors()),
         side=side or guide(),
         rule=UpperConfidenceBound(beta=4.0),
         search=SearchSettings(num_raw=40, num_starts=4),

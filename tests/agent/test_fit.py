@@ -13,6 +13,7 @@ from guidefbo.agent.surrogate.fit import (
     fit,
 )
 from guidefbo.agent.surrogate.model import MIN_NOISE_VARIANCE, Model
+from guidefbo.agent.units import Units
 from guidefbo.core.errors import DataError
 
 NOISES = [0.01, None]
@@ -93,13 +94,11 @@ HARD = {
 
 @pytest.mark.parametrize("name", HARD)
 @pytest.mark.parametrize("noise_std", [None, 0.1, 0.0])
-@pytest.mark.parametrize("is_standardised", [True, False])
+@pytest.mark.parametrize("units", [Units.plain, Units.standard, Units.tempered])
 @pytest.mark.parametrize("priors", PRIORS)
-def test_hard_data_give_a_finite_posterior(name, noise_std, is_standardised, priors):
+def test_hard_data_give_a_finite_posterior(name, noise_std, units, priors):
     data = Dataset(X=HARD[name][0], y=HARD[name][1])
-    model = Model(noise_std=noise_std, is_standardised=is_standardised, priors=priors)
-    prepared, scale = model.prepare(data)
-    gp = model.fit(prepared, scale)
+    gp, prepared, _ = Model(noise_std=noise_std, units=units, priors=priors).fit(data)
     X = np.random.default_rng(9).random((5, 2))
     moments = gp.moments(np.vstack([X, data.X]))
     assert all(np.isfinite(part).all() for part in moments)
@@ -119,19 +118,20 @@ def test_absurd_values_are_refused():
 
 def test_standardised_data_have_unit_scale_and_noise_follows():
     X, y = make_data(15, 2)
-    model = Model(noise_std=0.5, is_standardised=True, priors=Priors())
-    data, scale = model.prepare(Dataset(X=X, y=7.0 + 10.0 * y))
+    model = Model(noise_std=0.5, units=Units.standard, priors=Priors())
+    gp, data, units = model.fit(Dataset(X=X, y=7.0 + 10.0 * y))
+    scale = units.scale
     assert scale == pytest.approx(10.0 * np.std(y, ddof=1), rel=1e-12)
     assert np.mean(data.y) == pytest.approx(0.0, abs=1e-12)
     assert np.std(data.y, ddof=1) == pytest.approx(1.0, rel=1e-12)
-    noise = model.fit(data, scale).hyper.noise_variance
+    noise = gp.hyper.noise_variance
     assert noise == pytest.approx((0.5 / scale) ** 2, rel=1e-12)
 
 
 def test_known_noise_has_a_floor():
     X, y = make_data(6, 1)
-    model = Model(noise_std=0.0, is_standardised=False, priors=Priors())
-    gp = model.fit(*model.prepare(Dataset(X=X, y=y)))
+    model = Model(noise_std=0.0, priors=Priors())
+    gp = model.fit(Dataset(X=X, y=y)).posterior
     assert gp.hyper.noise_variance == MIN_NOISE_VARIANCE
 
 
@@ -139,5 +139,5 @@ def test_known_noise_has_a_floor():
 def test_equal_values_are_not_blown_up(value):
     # Means of equal numbers round: the spread of 0.1, 0.1, 0.1 comes out as 2e-17.
     data = Dataset(X=make_data(3, 1)[0], y=np.full(3, value))
-    _, scale = Model(noise_std=0.1, is_standardised=True, priors=None).prepare(data)
-    assert scale == 1.0
+    for units in (Units.standard, Units.tempered):
+        assert units(data.y).scale == 1.0

@@ -141,7 +141,7 @@ def test_space_needs_parameters():
 
 
 def test_space_takes_parameters_only():
-    with pytest.raises(SpaceError, match=r"Parameter dose must be a Float, Int, Choice or Bool, got \(0, 1"):
+    with pytest.raises(SpaceError, match=r"dose must be a Float, .* got \(0, 1"):
         Space(dose=(0, 1))
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.policy import Fitted, Policy
+from guidefbo.agent.policy import Policy
 from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.agent.surrogate.model import Fitted
 from guidefbo.core.arrays import Point
 from guidefbo.core.streams import Address, Streams
 from guidefbo.wire.envelope import Message

@@ -5,7 +5,7 @@ two states around the same policy.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.missing import Missing, imagine
 from guidefbo.agent.side import AgentSide
 from guidefbo.agent.surrogate.gp import GaussianProcess
-from guidefbo.agent.surrogate.model import Model
+from guidefbo.agent.surrogate.model import Fitted, Model
 from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.agent.surrogate.snapped import SnappedPosterior
 from guidefbo.core.arrays import Point, Points
@@ -25,13 +25,6 @@ from guidefbo.wire.envelope import Message
 
 NUM_NEAR = 5
 """Best observed points the search starts from as well, where data may be missing."""
-
-
-class Fitted(NamedTuple):
-    """A posterior and the data behind it, in model units."""
-
-    posterior: GaussianProcess
-    data: Dataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +44,7 @@ class Policy:
 
     def fit(self, data: Dataset) -> Fitted:
         """Return the posterior of the data."""
-        prepared, scale = self.model.prepare(data)
-        return Fitted(self.model.fit(prepared, scale), prepared)
+        return self.model.fit(data)
 
     def upload(self, fitted: Fitted, address: Address) -> Message | None:
         """Return the message of a round, or None where the strategy stays silent."""

@@ -139,8 +139,8 @@ def _check_setup(setup: dict[str, Any]) -> None:
     num_agents, agent_id = setup["num_agents"], setup["agent_id"]
     if num_agents is not None and agent_id is None:
         raise SettingsError(
-            f"--agents {num_agents} needs --agent-id as well, this site's own number "
-            f"from 0 to {num_agents - 1}."
+            f"--agents {num_agents} needs --agent-id as well: this site's own number, "
+            "counted from 0."
         )
     setup["agent_id"] = agent_id or 0
 

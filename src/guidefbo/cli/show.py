@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from guidefbo.cli.create import shown_settings
 from guidefbo.core.space_form import space_to_form
@@ -75,22 +77,25 @@ def trial_line(trial: Trial) -> str:
 def print_trials(agent: Agent, console: Console) -> None:
     """Print every trial: a table on a terminal, tabs between cells elsewhere."""
     header = ["id", "state", "how", *agent.space.parameters]
-    header += [f"value (goal {agent.goal})", "std", "note"]
+    header += [f"value ({agent.goal})", "std", "note"]
     rows = [_cells(trial) for trial in agent.trials]
     if not console.is_terminal:
         for cells in (header, *rows):
             plain = (" ".join(cell.split()) for cell in cells)
             console.file.write("\t".join(plain) + "\n")
         return
-    from rich.text import Text
-
-    table = Table()
-    for name in header:
-        table.add_column(Text(name), overflow="fold")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    # A column nobody has filled only takes room.
+    kept = [k for k in range(len(header)) if any(cells[k] for cells in rows)]
+    for k in kept:
+        table.add_column(Text(header[k]), no_wrap=True)
     for cells in rows:
         # As text: brackets in an option or a reason are no markup.
-        table.add_row(*map(Text, cells))
-    console.print(table)
+        table.add_row(*(Text(cells[k]) for k in kept))
+    # A line too long is broken by the terminal; no digit is cut off.
+    wide = console.measure(table, options=console.options.update(width=10_000))
+    width = max(wide.maximum, console.width)
+    Console(file=console.file, force_terminal=True, width=width).print(table)
 
 
 def _cells(trial: Trial) -> list[str]:

@@ -65,7 +65,7 @@ def receive(
 def merge(
     uploads: Annotated[
         list[Path],
-        typer.Argument(metavar="UPLOAD.json...", help="What the sites uploaded."),
+        typer.Argument(metavar="UPLOAD.json", help="What the sites uploaded."),
     ],
     out_dir: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder for the packets.")

@@ -1,6 +1,7 @@
 """Files that are whole or absent, never half-written."""
 
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -31,8 +32,12 @@ def check_writable(path: Path) -> None:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write the content to a temporary neighbour and move it into place."""
+    """Write the content to a temporary neighbour and move it into place.
+
+    A file that is replaced keeps its rights, and a link keeps pointing at it.
+    """
     data = content.encode() if isinstance(content, str) else content
+    path = Path(os.path.realpath(path))
     try:
         handle, name = _open_neighbour(path)
         try:
@@ -40,9 +45,9 @@ def write_atomically(path: Path, content: str | bytes) -> None:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            # mkstemp is private to the owner; a result is an ordinary file.
-            os.chmod(name, 0o666 & ~_umask())
+            os.chmod(name, _mode(path))
             os.replace(name, path)
+            _sync_folder(path.parent)
         except BaseException:
             os.unlink(name)
             raise
@@ -53,6 +58,24 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 def _open_neighbour(path: Path) -> tuple[int, str]:
     # The whole name stands in the neighbour's, so a name too long is found here.
     return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+
+
+def _mode(path: Path) -> int:
+    """Return the rights of the file that is replaced, or an ordinary file's."""
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return 0o666 & ~_umask()
+
+
+def _sync_folder(folder: Path) -> None:
+    """See to it that the new name survives a power cut, where the system can."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _umask() -> int:

@@ -68,8 +68,26 @@ def new_figure(path: str | Path | None, width: float = 6.4, height: float = 4.0)
     require_matplotlib(path)
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def panel_shape(number: int) -> tuple[int, int]:
+    """Return the rows and columns in which to arrange a number of panels."""
+    columns = 2 if number == 4 else min(3, max(1, number))
+    return -(-number // columns), columns
+
+
+def panels(figure: Any, number: int, y_label: str = "value") -> list[Any]:
+    """Return so many axes on one y axis, with room for a strip under each."""
+    rows, columns = panel_shape(number)
+    spaces = {"gridspec_kw": {"hspace": 0.05, "wspace": 0.02}}
+    grid = figure.subplots(rows, columns, sharey=True, squeeze=False, **spaces)
+    for axes in grid[:, 0]:
+        axes.set_ylabel(y_label)
+    axes_in_order = list(grid.flat)
+    for axes in axes_in_order[number:]:
+        axes.remove()
+    return axes_in_order[:number]
 
 
 def save_figure(figure: Any, path: str | Path | None) -> Any:
@@ -153,7 +171,8 @@ def draw_function(
     axes: Any,
     x: Values,
     mean: Values,
-    reach: Values,
+    low: Values,
+    high: Values,
     solid: NDArray[np.bool_],
     kind: str,
 ) -> None:
@@ -163,7 +182,8 @@ def draw_function(
         axes: Where to draw.
         x: Arguments, in order.
         mean: Values of the function.
-        reach: How far the band goes to either side.
+        low: Lower end of the band.
+        high: Its upper end.
         solid: Where the function counts.
         kind: "line", "steps" or "points", the last with error bars for a band.
     """
@@ -171,7 +191,7 @@ def draw_function(
     blue = COLOURS["blue"]
     if kind == "points":
         look = {"fmt": "o", "markersize": 4.5, "linewidth": 1.6, "capsize": 3.0}
-        axes.errorbar(x, mean, yerr=reach, color=blue, **look)
+        axes.errorbar(x, mean, yerr=(mean - low, high - mean), color=blue, **look)
         return
     step, drawn = ("mid", "steps-mid") if kind == "steps" else (None, "default")
     # The pale part begins at the last solid point, so that no gap is left.
@@ -180,7 +200,7 @@ def draw_function(
     pale[:-1] |= ~solid[1:]
     for part, alpha in ((solid, 0.22), (pale, 0.08)):
         look = {"where": part, "step": step, "alpha": alpha, "linewidth": 0.0}
-        axes.fill_between(x, mean - reach, mean + reach, color=blue, **look)
+        axes.fill_between(x, low, high, color=blue, **look)
     for part, style, width in ((solid, "-", 1.8), (pale, (0, (3, 2)), 1.1)):
         look = {"linestyle": style, "linewidth": width, "drawstyle": drawn}
         axes.plot(x, np.where(part, mean, np.nan), color=blue, **look)
@@ -188,7 +208,7 @@ def draw_function(
 
 def draw_strip(
     axes: Any, x: Values, height: Values | None, kind: str, name: str, empty: str
-) -> None:
+) -> Any:
     """Draw heights from 0 to 1 in a thin strip under axes, on the same x axis.
 
     Args:
@@ -198,6 +218,9 @@ def draw_strip(
         kind: "line", "steps" or "points".
         name: What the heights are.
         empty: What to write into an empty strip.
+
+    Returns:
+        The strip's axes, which carry the names and numbers of the x axis.
     """
     axes.tick_params(which="both", labelbottom=False)
     strip = axes.inset_axes((0.0, -0.21, 1.0, 0.16), sharex=axes)
@@ -206,7 +229,7 @@ def draw_strip(
     if height is None:
         strip.set_yticks([])
         say(strip, empty, 7.5)
-        return
+        return strip
     strip.set_yticks([0.0, 1.0], ["0", "1"], fontsize=7)
     strip.set_ylabel(name, rotation=0, fontsize=8, labelpad=2, va="center")
     if kind == "points":
@@ -214,6 +237,7 @@ def draw_strip(
     else:
         look = {"step": "mid" if kind == "steps" else None, "linewidth": 0.0}
         strip.fill_between(x, 0.0, height, color=COLOURS["orange"], **look)
+    return strip
 
 
 def draw_shares(axes: Any, names: Sequence[str], shares: Values, title: str) -> None:
@@ -226,8 +250,7 @@ def draw_shares(axes: Any, names: Sequence[str], shares: Values, title: str) -> 
     axes.set_ylim(max(len(names), 4) - 0.4, -0.6)
     axes.set_xlim(0.0, 1.2 * float(shares.max()))
     axes.set_xticks([])
-    for side in ("top", "right", "bottom"):
-        axes.spines[side].set_visible(False)
+    axes.spines[:].set_visible(False)
     axes.tick_params(axis="y", length=0)
     axes.set_title(title, fontsize=9.5)
 
@@ -237,11 +260,11 @@ def finish_history(axes: Any, end: int, x_label: str, y_label: str) -> None:
     tidy(axes)
     axes.margins(y=0.12)
     axes.set_xlim(0.4, max(end, 1) + 0.6)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     if axes.get_legend_handles_labels()[0]:
-        place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
+        place = {"loc": "lower left", "bbox_to_anchor": (0.05, 1.0)}
         axes.legend(frameon=False, fontsize=8, ncols=4, **place)
 
 
@@ -254,16 +277,24 @@ def number_ticks(axes: Any, x: Values, is_log: bool, is_whole: bool) -> None:
         if x[-1] / x[0] < 1e7:
             axes.xaxis.set_major_formatter("{x:g}")
         if x[-1] / x[0] < 30.0:
-            axes.xaxis.set_major_locator(MaxNLocator(5, integer=is_whole))
+            steps = [1, 2, 5, 10]
+            axes.xaxis.set_major_locator(MaxNLocator(5, steps=steps, integer=is_whole))
         axes.xaxis.set_minor_formatter(NullFormatter())
     elif is_whole:
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
 
 
 def name_ticks(axes: Any, labels: Sequence[str]) -> None:
-    """Put names on the x axis at 0, 1, 2, ..., slanted where they are long or many."""
+    """Put names on the x axis at 0, 1, 2, ..., turned where they are long or many."""
+    differ = (len(set(letters)) > 1 for letters in zip(*labels, strict=False))
+    shared = next((i for i, is_other in enumerate(differ) if is_other), 0)
+    if shared > 3 and max(map(len, labels)) > 14:
+        labels = [f"…{label[shared:]}" for label in labels]
     names = [caption(label, 14) for label in labels]
-    is_slanted = sum(map(len, names)) > 30 or len(names) > 8
-    look: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}
-    axes.set_xticks(range(len(names)), names, **(look if is_slanted else {}))
+    look: dict[str, Any] = {}
+    if len(names) > 8:
+        look = {"rotation": 90, "fontsize": 7}
+    elif sum(map(len, names)) > 34:
+        look = {"rotation": 25, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(names)), names, **look)
     axes.set_xlim(-0.6, len(names) - 0.4)

@@ -32,7 +32,7 @@ class Space:
     [0.5, 0.375, 1.0, 0.0]
     """
 
-    def __init__(self, **parameters: Parameter) -> None:
+    def __init__(self, /, **parameters: Parameter) -> None:
         """Create a space from parameters given by name."""
         if not parameters:
             raise SpaceError("A space needs at least one parameter, got none.")

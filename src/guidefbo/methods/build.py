@@ -13,7 +13,6 @@ from guidefbo.agent.policy import Policy
 from guidefbo.agent.side import AgentSide
 from guidefbo.agent.strategies.guide import GuideAgent
 from guidefbo.agent.strategies.independent import IndependentAgent
-from guidefbo.agent.surrogate.fit import Priors
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
 from guidefbo.methods.catalog import Method
@@ -76,9 +75,7 @@ def build_policy(
     method: Method,
     settings: Settings,
     domain: Domain,
-    *,
-    noise_std: float | None,
-    is_standardised: bool,
+    model: Model,
 ) -> Policy:
     """Return what an agent does with its data.
 
@@ -86,17 +83,11 @@ def build_policy(
         method: Strategy and rule.
         settings: Their settings.
         domain: Where queries may lie.
-        noise_std: Known noise of one observation, or None to fit it.
-        is_standardised: Whether agents standardise their observations.
+        model: How agents model their objectives.
     """
     return Policy(
         domain=domain,
-        model=Model(
-            noise_std=noise_std,
-            is_standardised=is_standardised,
-            priors=Priors() if settings.fit == "map" else None,
-            groups=domain.groups if domain.blocks else None,
-        ),
+        model=model,
         side=build_agent_side(method, settings, domain),
         rule=build_rule(method, settings),
         search=build_search(settings),

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.loop import RoundAgent
+from guidefbo.agent.surrogate.fit import Priors
+from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.arrays import Points, Values
 from guidefbo.core.designs import collaborative_latin_hypercube, sobol_grid
 from guidefbo.core.domain import Domain
@@ -54,8 +56,7 @@ def assemble(
         method,
         settings,
         Domain.box(design.shape[2]),
-        noise_std=noise_std,
-        is_standardised=False,
+        Model(noise_std=noise_std, priors=Priors() if settings.fit == "map" else None),
     )
     agents = [
         RoundAgent(

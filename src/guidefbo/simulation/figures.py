@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from guidefbo.core.pictures import new_figure, save_figure, tidy
-from guidefbo.core.pictures import require_matplotlib as require_matplotlib
 
 if TYPE_CHECKING:
     from guidefbo.simulation.result import OptimizeResult

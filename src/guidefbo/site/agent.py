@@ -7,8 +7,7 @@ from typing import Any, Self, overload
 
 import numpy as np
 
-from guidefbo.agent.dataset import scale_of
-from guidefbo.agent.policy import Fitted
+from guidefbo.agent.surrogate.model import Fitted
 from guidefbo.core.arrays import Point
 from guidefbo.core.errors import (
     DataError,
@@ -142,6 +141,18 @@ class Agent:
         return held
 
     @property
+    def fitted(self) -> Fitted | None:
+        """The model of what was told so far, None where there is none to be had."""
+        if not self._book.in_state(TrialState.DONE):
+            return None
+        try:
+            fitted = self._fit()
+        except NUMERICAL:
+            return None
+        gp = fitted.posterior
+        return fitted if np.isfinite(gp.predict_mean(gp.X)).all() else None
+
+    @property
     def held_guidance(self) -> Guidance:
         """The newest packet as it came, fresh or stale."""
         return self._guidance
@@ -210,16 +221,13 @@ class Agent:
             return None
         sign = SIGNS[self.goal]
         y = self._book.data().y
+        # Without a model the observations themselves are all there is to go by.
         mean, std = y, np.zeros(len(y))
-        try:
-            gp = self._fit().posterior
+        if fitted := self.fitted:
+            gp, _, units = fitted
             predicted, spread = gp.predict(gp.X)
-            if np.isfinite(predicted).all():
-                shift, scale = scale_of(y)
-                mean, std = shift + scale * predicted, scale * spread
-        except NUMERICAL:
-            # The observations themselves are all there is to go by.
-            pass
+            mean = units.to_site(predicted)
+            std = spread / units.slope(mean)
         k = int(np.argmax(mean))
         return Best(
             goal=self.goal,

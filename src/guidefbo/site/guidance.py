@@ -39,7 +39,7 @@ class Guidance:
 
     def __str__(self) -> str:
         alone = "" if self.state == GuidanceState.ACTIVE else "; working alone"
-        return f"guidance {self.state}: {self.reason}{alone}"
+        return f"guidance {self.state}: {self.reason.rstrip('.')}{alone}"
 
 
 def read_packet(packet: Any, packet_type: type[Any] | None, dim: int) -> Any:

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from guidefbo.agent.policy import Policy
+from guidefbo.agent.surrogate.fit import Priors
+from guidefbo.agent.surrogate.model import Model
+from guidefbo.agent.units import Units
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.goal import require_goal
 from guidefbo.core.numbers import is_finite_number, require_count, shown
@@ -16,6 +19,9 @@ from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
 from guidefbo.server.side import ServerSide
 
+SITE_PRIORS = Priors(noise_log_mean=-9.0, noise_log_std=3.0)
+"""A site's noise may be anything from a tenth of a percent of the spread upwards; the
+paper's prior, which the simulations keep, expects some tenths of it."""
 MIN_INITIAL = 5
 MAX_INITIAL = 20
 """Limits of the default size of the initial design, two points a parameter."""
@@ -86,13 +92,14 @@ class Setup:
 
     def policy(self) -> Policy:
         """Return what the agent does with its data."""
-        return build_policy(
-            find_method(self.method),
-            Settings.of(self.settings),
-            self.space.domain,
+        settings, domain = Settings.of(self.settings), self.space.domain
+        model = Model(
             noise_std=self.noise,
-            is_standardised=True,
+            priors=SITE_PRIORS if settings.fit == "map" else None,
+            units=Units.tempered,
+            groups=domain.groups if domain.blocks else None,
         )
+        return build_policy(find_method(self.method), settings, domain, model)
 
     def server_side(self) -> ServerSide | None:
         """Return the shared half of the method, None where nothing is exchanged."""

@@ -28,7 +28,7 @@ from scipy.optimize import fmin_l_bfgs_b
 from guidefbo.agent.surrogate.gp import Hyperparameters
 from guidefbo.agent.surrogate.kernel import matern52_with_slope
 from guidefbo.agent.surrogate.linalg import JITTERS
-from guidefbo.core.arrays import Matrix, Point, Points, Values
+from guidefbo.core.arrays import Matrix, OtherValues, Point, Points, Values
 from guidefbo.core.errors import NumericalError
 
 Indices = NDArray[np.intp]
@@ -194,7 +194,7 @@ class LogPosterior:
             return trace
         return float((alpha**2 - K_inv.diagonal())[np.isnan(self.own_noise)].sum())
 
-    def _invert(self, k: Values, diagonal: Values | float) -> tuple[Matrix, float]:
+    def _invert(self, k: Values, diagonal: OtherValues | float) -> tuple[Matrix, float]:
         """Return the lower triangle of K^-1 and half the log determinant of K."""
         n = len(self.y)
         for jitter in JITTERS:

@@ -1,0 +1,179 @@
+"""The numbers behind an agent's picture: slices of its model, and importance."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guidefbo.agent.guidance.field import GuidanceField
+from guidefbo.core.arrays import OtherValues, Point, Points, Values, frozen_array
+from guidefbo.core.goal import SIGNS
+from guidefbo.core.parameters import Bool, Choice, Int, Parameter
+from guidefbo.core.space import SLACK, Space
+from guidefbo.site.agent import Agent
+from guidefbo.site.guidance import GuidanceState
+from guidefbo.site.trial import Trial, TrialState
+from guidefbo.wire.guide import GuidancePacket
+
+NUM_GRID = 101
+"""Values of a number at which its slice is computed, the recommended one besides."""
+MAX_POINTS = 16
+"""Up to this many whole numbers or options are drawn as points."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """The model along one parameter, the others at the recommended point."""
+
+    name: str
+    """The parameter's name."""
+    parameter: Parameter
+    """Its kind and bounds."""
+    x: Values
+    """(n,) values of the parameter; of a choice or a bool, positions from 0."""
+    labels: tuple[str, ...]
+    """(n,) options of a choice or a bool, none of a number."""
+    mean: Values
+    """(n,) posterior mean, in the site's units."""
+    std: Values
+    """(n,) its standard deviation: how well the mean is known, noise left out."""
+    low: Values
+    """(n,) lower end of the band of ± 2 std of the model, which may be lopsided."""
+    high: Values
+    """(n,) its upper end."""
+    feasible: NDArray[np.bool_]
+    """(n,) whether the constraints hold there."""
+    guidance: Values | None
+    """(n,) the field G between 0 and 1, None where no guidance is active."""
+    at: int
+    """Which of them is the recommended value."""
+    observed_x: OtherValues
+    """(m,) where each result lies, as x."""
+    observed: OtherValues
+    """(m,) what was told of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Importance:
+    """How much each parameter moves the model, as shares."""
+
+    names: tuple[str, ...]
+    """The parameters, the most important first."""
+    shares: Values
+    """At least 0, and one in sum."""
+
+
+def slices_of(agent: Agent) -> tuple[Slice, ...]:
+    """Return a slice for every parameter through the recommended point.
+
+    None without a result, or where no model can be fitted. Where a sum is fixed, no
+    parameter moves alone: the others of the sum make room.
+    """
+    fitted, best = agent.fitted, agent.best()
+    if fitted is None or best is None:
+        return ()
+    gp, _, units = fitted
+    done, sign = in_state(agent, TrialState.DONE), SIGNS[agent.goal]
+    _, told = told_of(done)
+    x, field, held = agent.space.to_unit(best.values), None, agent.guidance
+    if held.state == GuidanceState.ACTIVE and isinstance(held.packet, GuidancePacket):
+        field = GuidanceField.of(held.packet.components)
+    slices: list[Slice] = []
+    for name, parameter in agent.space.parameters.items():
+        seen = [trial.values[name] for trial in done]
+        values = _grid(parameter, best.values[name], seen)
+        X, feasible = _line(agent.space, x, name, values)
+        mean, std = gp.predict(X)
+        middle = units.to_site(mean)
+        ends = [sign * units.to_site(mean + z * std) for z in (-2.0 * sign, 2.0 * sign)]
+        places, is_named = values, isinstance(parameter, Choice | Bool)
+        if is_named:
+            places = list(range(len(values)))
+            seen = [values.index(v) if v in values else np.nan for v in seen]
+        slices.append(
+            Slice(
+                name=name,
+                parameter=parameter,
+                x=frozen_array(places),
+                labels=tuple(map(str, values)) if is_named else (),
+                mean=frozen_array(sign * middle),
+                std=frozen_array(std / units.slope(middle)),
+                low=frozen_array(ends[0]),
+                high=frozen_array(ends[1]),
+                feasible=feasible,
+                guidance=None if field is None else frozen_array(field(X)),
+                at=values.index(best.values[name]),
+                observed_x=frozen_array(seen),
+                observed=frozen_array(told),
+            )
+        )
+    return tuple(slices)
+
+
+def importance_of(agent: Agent) -> Importance | None:
+    """Return each parameter's share of the sum of 1 / lengthscale; None: no model.
+
+    A choice's coordinates share one lengthscale, which counts once. A lengthscale is
+    the part of a parameter's range over which the model changes, so the share says how
+    quickly it changes along the range that was given: other bounds, another share. It
+    says nothing of the size or the sign of an effect, counts wiggles more than a
+    straight slope, and compares a choice, whose options are all equally far apart, with
+    a number only roughly. After few results it is mostly the prior's.
+    """
+    fitted = agent.fitted
+    if fitted is None:
+        return None
+    places, ell = agent.space.places, fitted.posterior.hyper.lengthscales
+    rates = np.array([1.0 / ell[place.start] for place in places.values()])
+    order = np.argsort(-rates, kind="stable")
+    names = tuple(list(places)[int(i)] for i in order)
+    return Importance(names=names, shares=frozen_array(rates[order] / rates.sum()))
+
+
+def in_state(agent: Agent, state: TrialState) -> list[Trial]:
+    """Return the trials in a state, by id."""
+    return [trial for trial in agent.trials if trial.state == state]
+
+
+def told_of(trials: list[Trial]) -> tuple[Values, Values]:
+    """Return the ids of trials with a value, and the values."""
+    ids = np.array([trial.id for trial in trials], dtype=np.float64)
+    return ids, np.array([trial.value for trial in trials], dtype=np.float64)
+
+
+def _grid(parameter: Parameter, recommended: Any, seen: list[Any]) -> list[Any]:
+    """Return the values to compute a slice at, in order, the recommended among them."""
+    if isinstance(parameter, Choice):
+        # Of very many options those tried most; the model cannot tell the others apart.
+        tried = Counter([recommended] * (len(seen) + 1) + seen).most_common(MAX_POINTS)
+        few = parameter.size <= MAX_POINTS
+        return [o for o in parameter.options if few or o in dict(tried)]
+    if isinstance(parameter, Bool):
+        return [False, True]
+    if isinstance(parameter, Int) and parameter.num_levels <= NUM_GRID:
+        return list(range(parameter.low, parameter.high + 1))
+    units = np.linspace(0.0, 1.0, NUM_GRID).tolist()
+    return sorted({recommended, *map(parameter.from_unit, units)})
+
+
+def _line(
+    space: Space, x: Point, name: str, values: list[Any]
+) -> tuple[Points, NDArray[np.bool_]]:
+    """Return x with other values of a parameter, and which points are allowed."""
+    parameter, place, domain = space.parameters[name], space.places[name], space.domain
+    X = np.tile(x, (len(values), 1))
+    X[:, place] = np.array([parameter.to_unit(v) for v in values]).reshape(len(X), -1)
+    polytope, columns = domain.polytope, domain.columns
+    if polytope is None or place.start not in columns:
+        return X, np.ones(len(X), dtype=np.bool_)
+    k = int(np.flatnonzero(columns == place.start)[0])
+    along = polytope.basis @ polytope.basis[k]
+    if along[k] > 1e-9:
+        others = np.arange(len(columns)) != k
+        X[:, columns[others]] += (X[:, place] - x[place]) * (along / along[k])[others]
+    # A told point may miss a constraint a little, and then its neighbours may, too.
+    is_exact = polytope.contains(x[columns][None])[0]
+    tolerance = 1e-9 if is_exact else SLACK * np.sqrt(len(columns))
+    return X, polytope.contains(X[:, columns], tolerance)

@@ -1,0 +1,392 @@
+"""The numbers behind an agent's picture, and that it is drawn whatever the data."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from guidefbo import Agent, AtMost, Bool, Choice, FedBOError, Float, Int, Space, SumTo
+from guidefbo.agent.guidance.field import GuidanceField
+from guidefbo.core.component import Components
+from guidefbo.core.errors import FallbackWarning, NumericalError
+from guidefbo.core.pictures import caption
+from guidefbo.site.figures import MAX_PANELS
+from guidefbo.site.slices import MAX_POINTS, importance_of, slices_of
+from guidefbo.site.trial import TrialState
+from guidefbo.wire.guide import GuidancePacket
+
+MIXED = Space(
+    dose=Float(0.1, 100, log=True),
+    heat=Float(20, 110),
+    solvent=Choice("water", "ethanol", "a solvent with a long name"),
+    cycles=Int(1, 12),
+    speed=Int(50, 900),
+    stirred=Bool(),
+)
+LINE = Space(x=Float(0, 1))
+
+
+def measure(values):
+    found = 50.0 - 5.0 * (np.log10(values["dose"]) - 0.3) ** 2
+    found -= 0.01 * (values["heat"] - 70.0) ** 2 + abs(values["cycles"] - 7)
+    return found + 4.0 * (values["solvent"] == "ethanol") + 2.0 * values["stirred"]
+
+
+def told(space, function, num_results, goal="max", **options):
+    agent = Agent(space, goal=goal, **options)
+    for _ in range(num_results):
+        trial = agent.ask()
+        agent.tell(trial, float(function(trial.values)))
+    return agent
+
+
+def mixed(goal="max", sign=1.0, num_results=10):
+    return told(MIXED, lambda v: sign * measure(v), num_results, goal, initial=8)
+
+
+def packet(space, values, weight=0.8):
+    return GuidancePacket(
+        components=Components(
+            weights=np.array([weight]),
+            centers=space.to_unit(values)[None],
+            variances=np.full((1, space.dim), 0.05),
+        )
+    )
+
+
+def words(figure):
+    """Everything written in a figure and its parts."""
+    found = {
+        text.get_text() for text in figure.findobj(lambda a: hasattr(a, "get_text"))
+    }
+    return "\n".join(sorted(found))
+
+
+def test_slices_pass_through_the_recommendation():
+    agent = mixed()
+    best = agent.best()
+    for piece in slices_of(agent):
+        assert piece.mean[piece.at] == pytest.approx(best.mean, rel=1e-9)
+        assert piece.std[piece.at] == pytest.approx(best.std, rel=1e-6)
+        at = piece.labels[piece.at] if piece.labels else piece.x[piece.at]
+        wanted = best.values[piece.name]
+        assert at == (str(wanted) if piece.labels else wanted)
+
+
+def test_slices_are_in_natural_units():
+    agent = mixed()
+    done = [t for t in agent.trials if t.state == TrialState.DONE]
+    by_name = {piece.name: piece for piece in slices_of(agent)}
+    assert list(by_name) == list(MIXED.parameters)
+    dose = by_name["dose"]
+    assert (dose.x[0], dose.x[-1]) == pytest.approx((0.1, 100.0))
+    assert np.diff(np.log(dose.x)).min() > 0.0
+    assert dose.observed_x.tolist() == [t.values["dose"] for t in done]
+    assert dose.observed.tolist() == [t.value for t in done]
+    assert by_name["cycles"].x.tolist() == list(range(1, 13))
+    assert all(x == int(x) for x in by_name["speed"].x)
+    assert by_name["solvent"].labels == MIXED.parameters["solvent"].options
+    assert by_name["stirred"].labels == ("False", "True")
+    assert all(piece.feasible.all() for piece in by_name.values())
+
+
+def test_slices_are_the_models_own_predictions():
+    """A number's slice is the posterior of exact data: it meets every result."""
+    agent = told(LINE, lambda v: 3.0 + np.sin(6.0 * v["x"]), 8, noise=0.0)
+    (piece,) = slices_of(agent)
+    at = np.interp(piece.observed_x, piece.x, piece.mean)
+    assert at == pytest.approx(piece.observed, abs=0.02)
+
+
+def test_mirrored_goals_give_mirrored_slices():
+    high, low = mixed(), mixed("min", -1.0)
+    for a, b in zip(slices_of(high), slices_of(low), strict=True):
+        assert b.x == pytest.approx(a.x)
+        assert b.mean == pytest.approx(-a.mean)
+        assert b.std == pytest.approx(a.std)
+        assert b.low == pytest.approx(-a.high)
+        assert b.at == a.at
+    assert importance_of(low).names == importance_of(high).names
+
+
+def test_values_in_other_units_give_the_same_slices_in_them():
+    plain = told(LINE, lambda v: v["x"] ** 2, 6, seed=1)
+    scaled = told(LINE, lambda v: 1000.0 + 50.0 * v["x"] ** 2, 6, seed=1)
+    (a,), (b,) = slices_of(plain), slices_of(scaled)
+    assert b.mean == pytest.approx(1000.0 + 50.0 * a.mean, rel=1e-4)
+    assert b.std == pytest.approx(50.0 * a.std, rel=1e-2)
+
+
+def test_bands_hold_the_mean_and_are_cut_where_they_run_away():
+    """Terrible values are tempered: their band is lopsided, and may be huge."""
+    agent = told(LINE, lambda v: -1e6 if v["x"] < 0.3 else v["x"], 8)
+    (piece,) = slices_of(agent)
+    assert (piece.low <= piece.mean).all()
+    assert (piece.mean <= piece.high).all()
+    low, high = agent.plot().axes[2].get_ylim()
+    assert low >= -2.2e6
+    assert high >= 1.0
+
+
+def test_bands_of_well_behaved_values_are_two_standard_deviations():
+    agent = Agent(LINE, goal="max")
+    for x in (0.2, 0.5, 0.8):
+        agent.tell({"x": x}, 3.0)
+    (piece,) = slices_of(agent)
+    assert piece.high - piece.mean == pytest.approx(2.0 * piece.std)
+    assert piece.mean - piece.low == pytest.approx(2.0 * piece.std)
+
+
+def test_importance_is_the_share_of_inverse_lengthscales():
+    agent = mixed()
+    found = importance_of(agent)
+    assert set(found.names) == set(MIXED.parameters)
+    assert found.shares.sum() == pytest.approx(1.0)
+    assert (np.diff(found.shares) <= 0.0).all()
+    ell = agent._fit().posterior.hyper.lengthscales
+    rates = {name: 1.0 / ell[place][0] for name, place in MIXED.places.items()}
+    wanted = [rates[name] / sum(rates.values()) for name in found.names]
+    assert found.shares == pytest.approx(wanted)
+
+
+def test_a_parameter_that_does_nothing_matters_less():
+    space = Space(idle=Float(0, 1), busy=Float(0, 1))
+    agent = told(space, lambda v: np.sin(9.0 * v["busy"]), 25, method="ucb")
+    assert importance_of(agent).names == ("busy", "idle")
+
+
+def test_guidance_is_the_field_along_the_slice():
+    agent = mixed()
+    assert all(piece.guidance is None for piece in slices_of(agent))
+    best = agent.best().values
+    agent.receive(packet(MIXED, best))
+    for piece in slices_of(agent):
+        assert piece.guidance[piece.at] == pytest.approx(0.8)
+        assert piece.guidance.max() <= 0.8 + 1e-9
+        assert piece.guidance.min() >= 0.0
+    cycles = next(piece for piece in slices_of(agent) if piece.name == "cycles")
+    field = GuidanceField.of(agent.guidance.packet.components)
+    assert cycles.guidance[0] == field(MIXED.to_unit({**best, "cycles": 1})[None])[0]
+
+
+def test_stale_guidance_is_not_drawn():
+    agent = told(LINE, lambda v: v["x"], 3, packet_lifetime=1)
+    agent.receive(packet(LINE, {"x": 0.5}))
+    assert slices_of(agent)[0].guidance is not None
+    agent.tell({"x": 0.25}, 0.0)
+    assert slices_of(agent)[0].guidance is None
+    assert "no guidance (stale)" in words(agent.plot())
+
+
+def test_slices_know_where_they_leave_the_constraints():
+    space = Space(a=Float(0, 10), b=Float(0, 5), c=Int(1, 3))
+    space = space.subject_to(AtMost({"a": 1, "b": 2}, 9))
+    agent = told(space, lambda v: v["a"] * v["b"], 6)
+    best = agent.best().values
+    a, b, c = slices_of(agent)
+    assert a.feasible.tolist() == (a.x + 2.0 * best["b"] <= 9.0 + 1e-6).tolist()
+    assert b.feasible.tolist() == (best["a"] + 2.0 * b.x <= 9.0 + 1e-6).tolist()
+    assert c.feasible.all()
+    assert not a.feasible.all()
+    assert a.mean[a.at] == pytest.approx(agent.best().mean)
+
+
+def test_where_a_sum_is_fixed_the_others_make_room():
+    space = Space(water=Float(0, 1), oil=Float(0, 1), soap=Float(0, 0.3))
+    space = space.subject_to(SumTo(1.0, "water", "oil", "soap"))
+    agent = told(space, lambda v: -((v["water"] - 0.5) ** 2) - v["soap"], 6)
+    for piece in slices_of(agent):
+        assert piece.feasible[piece.at]
+        assert piece.feasible.sum() > 5
+        assert piece.mean[piece.at] == pytest.approx(agent.best().mean)
+
+
+def test_a_told_mixture_that_misses_its_sum_a_little_is_allowed():
+    space = Space(water=Float(0, 1), oil=Float(0, 1)).subject_to(
+        SumTo(1.0, "water", "oil")
+    )
+    agent = Agent(space, goal="max")
+    agent.tell({"water": 0.502, "oil": 0.503}, 1.0)
+    assert all(piece.feasible[piece.at] for piece in slices_of(agent))
+
+
+def test_of_very_many_options_the_tried_ones_are_kept():
+    options = [f"option {i}" for i in range(40)]
+    agent = Agent(Space(kind=Choice(*options)), goal="max")
+    for i in (3, 3, 3, 17, 39):
+        agent.tell({"kind": options[i]}, float(i))
+    (piece,) = slices_of(agent)
+    assert piece.labels == ("option 3", "option 17", "option 39")
+    assert piece.observed_x.tolist() == [0.0, 0.0, 0.0, 1.0, 2.0]
+    for option in options[:30]:
+        agent.tell({"kind": option}, 0.0)
+    (piece,) = slices_of(agent)
+    assert len(piece.labels) == MAX_POINTS
+    assert piece.labels[piece.at] == agent.best().values["kind"]
+    assert f"({MAX_POINTS} of 40 options)" in words(agent.plot())
+
+
+def test_drawing_changes_nothing(tmp_path):
+    drawn, alone = mixed(num_results=9), mixed(num_results=9)
+    for agent in (drawn, alone):
+        agent.receive(packet(MIXED, agent.best().values))
+    before = drawn.trials, drawn.guidance, drawn.t
+    drawn.plot(tmp_path / "agent.png")
+    assert (drawn.trials, drawn.guidance, drawn.t) == before
+    drawn.save(tmp_path / "drawn.json")
+    alone.save(tmp_path / "alone.json")
+    files = [(tmp_path / f"{n}.json").read_bytes() for n in ("drawn", "alone")]
+    assert files[0] == files[1]
+    assert [t.values for t in drawn.ask(2)] == [t.values for t in alone.ask(2)]
+
+
+def test_the_figure_says_what_it_shows(tmp_path):
+    agent = mixed()
+    agent.tell(agent.ask(), failed="the pump broke")
+    agent.ask()
+    agent.tell(dict(agent.best().values), 40.0)
+    text = words(agent.plot(tmp_path / "agent.pdf"))
+    assert (tmp_path / "agent.pdf").read_bytes().startswith(b"%PDF")
+    for word in (
+        "guide-ucb, goal: max, 11 results, 1 failed, 1 pending",
+        "initial design",
+        "own",
+        "failed",
+        "best so far",
+        f"recommended: trial {agent.best().trial.id}",
+        "importance (from lengthscales)",
+        "no guidance",
+        "dose = ",
+        "stirred = ",
+    ):
+        assert word in text
+
+
+def test_known_spreads_are_drawn():
+    agent = told(LINE, lambda v: v["x"], 3)
+    assert len(agent.plot().axes[0].containers) == 1  # the recommendation's
+    agent.tell({"x": 0.5}, 0.5, std=0.1)
+    assert len(agent.plot().axes[0].containers) == 2
+
+
+def test_failures_stand_at_the_unwanted_end():
+    for goal, height in (("max", 0.04), ("min", 0.96)):
+        agent = told(LINE, lambda v: v["x"], 2, goal)
+        agent.tell(agent.ask(), failed="no")
+        axes = agent.plot().axes[0]
+        (crosses,) = [line for line in axes.lines if line.get_label() == "failed"]
+        assert (crosses.get_xdata(), crosses.get_ydata()) == ([3.0], [height])
+
+
+@pytest.mark.parametrize("goal", ["max", "min"])
+def test_best_so_far_follows_the_goal(goal):
+    agent = Agent(LINE, goal=goal)
+    for x, y in ((0.1, 2.0), (0.5, 1.0), (0.9, 3.0)):
+        agent.tell({"x": x}, y)
+    axes = agent.plot().axes[0]
+    (steps,) = [line for line in axes.lines if line.get_label() == "best so far"]
+    wanted = [2.0, 2.0, 3.0, 3.0] if goal == "max" else [2.0, 1.0, 1.0, 1.0]
+    assert list(steps.get_ydata()) == wanted
+
+
+def test_no_results():
+    agent = Agent(LINE, goal="max")
+    assert slices_of(agent) == ()
+    assert importance_of(agent) is None
+    text = words(agent.plot())
+    assert "0 results" in text
+    assert "no results yet" in text
+
+
+def test_failures_only(tmp_path):
+    agent = Agent(MIXED, goal="min")
+    agent.tell(agent.ask(), failed="no")
+    assert slices_of(agent) == ()
+    assert "0 results, 1 failed" in words(agent.plot(tmp_path / "agent.png"))
+
+
+@pytest.mark.parametrize("num_results", [1, 2])
+def test_few_results(num_results, tmp_path):
+    agent = told(MIXED, measure, num_results)
+    agent.plot(tmp_path / "agent.png")
+    assert len(slices_of(agent)) == 6
+    assert importance_of(agent).shares.sum() == pytest.approx(1.0)
+
+
+def test_constant_values(tmp_path):
+    agent = told(MIXED, lambda v: 2.0, 6)
+    agent.plot(tmp_path / "agent.png")
+    for piece in slices_of(agent):
+        assert piece.mean == pytest.approx(np.full(len(piece.x), 2.0))
+
+
+def test_a_model_that_cannot_be_fitted(monkeypatch, tmp_path):
+    agent = told(LINE, lambda v: v["x"], 4)
+
+    def fail():
+        raise NumericalError("no factor")
+
+    monkeypatch.setattr(agent, "_fit", fail)
+    assert slices_of(agent) == ()
+    assert importance_of(agent) is None
+    text = words(agent.plot(tmp_path / "agent.png"))
+    assert "No model could be fitted" in text
+    assert "4 results" in text
+    with pytest.warns(FallbackWarning):
+        told_again = [agent.ask() for _ in range(2)]
+    assert len(told_again) == 2
+
+
+def test_many_parameters_with_long_names(tmp_path):
+    name = "the $very$ long name\nof a parameter that nobody would want to read, number"
+    space = Space(**{f"{name} {i}": Float(0, 1) for i in range(15)})
+    agent = told(space, lambda v: sum(v.values()), 4, initial=30)
+    figure = agent.plot(tmp_path / "agent.png")
+    assert len(slices_of(agent)) == 15
+    text = words(figure)
+    assert f"the {MAX_PANELS} most important of 15 parameters" in text
+    assert "6 others" in text
+    assert len(figure.axes) == 2 + MAX_PANELS
+
+
+def test_extreme_values_are_drawn(tmp_path):
+    space = Space(
+        x=Float(-1e150, 1e150),
+        y=Float(1e-140, 1e140, log=True),
+        z=Float(3, 8, log=True),
+        n=Int(-(10**12), 10**12),
+        m=Int(1, 3, log=True),
+    )
+    agent = told(space, lambda v: v["x"] * 1e-51, 5)
+    agent.plot(tmp_path / "agent.png")
+
+
+def test_no_global_state_of_matplotlib_is_touched():
+    from matplotlib import _pylab_helpers, rcParams
+
+    before = dict(rcParams), dict(_pylab_helpers.Gcf.figs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        told(LINE, lambda v: v["x"], 3).plot()
+    assert (dict(rcParams), dict(_pylab_helpers.Gcf.figs)) == before
+
+
+def test_an_unknown_ending_is_refused(tmp_path):
+    with pytest.raises(FedBOError, match="ending"):
+        Agent(LINE, goal="max").plot(tmp_path / "agent.docx")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "wanted"),
+    [
+        ("dose", 10, "dose"),
+        ("a\n b", 10, "a b"),
+        ("", 10, "(empty)"),
+        ("5 $ or 6 $", 20, r"5 \$ or 6 \$"),
+        ("temperature of the reactor", 12, "temper…actor"),
+        (True, 9, "True"),
+    ],
+)
+def test_captions(text, length, wanted):
+    assert caption(text, length) == wanted
