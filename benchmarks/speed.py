@@ -28,8 +28,8 @@ from threadpoolctl import threadpool_limits
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.loop import RoundAgent
 from guidefbo.agent.paths.maximise import FeatureSampler
-from guidefbo.agent.surrogate.fit import Priors
 from guidefbo.agent.surrogate.model import Model
+from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.build import build_policy, build_server_side

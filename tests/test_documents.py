@@ -5,6 +5,8 @@ import importlib
 import pkgutil
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,20 +18,52 @@ from guidefbo.cli.app import app
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```python\n(.*?)```", README, flags=re.S)
-COMMANDS = re.findall(r"^guidefbo (.*?)(?:\s+#.*)?$", README, flags=re.M)
+BLOCKS = re.findall(r"```sh\n(.*?)```", README, flags=re.S)
+SITE_BLOCKS = [block for block in BLOCKS if "guidefbo init" in block]
+COMMANDS = re.findall(
+    r"^guidefbo (.*?)(?:\s+#.*)?$",
+    "\n".join(block for block in BLOCKS if block not in SITE_BLOCKS),
+    flags=re.M,
+)
+SPACES = re.findall(r"```toml\n(.*?)```", README, flags=re.S)
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 MODULES = [m.name for m in pkgutil.walk_packages(guidefbo.__path__, "guidefbo.")]
 SMALL = "--dim 2 --agents 2 --init 3 --rounds 1"
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
-def test_readme_snippet_runs(snippet, capsys):
+def test_readme_snippet_runs(snippet, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     exec(compile(snippet, "README.md", "exec"), {})
     assert capsys.readouterr().out.strip()
 
 
-def test_readme_shows_both_entry_points():
-    assert any("gf.simulate" in s for s in SNIPPETS)
-    assert any("gf.optimize" in s for s in SNIPPETS)
+def test_readme_shows_the_entry_points():
+    for name in ("gf.simulate", "gf.optimize", "gf.Agent"):
+        assert any(name in s for s in SNIPPETS)
+
+
+def test_readme_day_of_a_site(tmp_path):
+    """The commands a site is shown, one process each, in the order of the README."""
+    (block,), (space,) = SITE_BLOCKS, SPACES
+    (tmp_path / "space.toml").write_text(space, encoding="utf-8")
+    lines = [line for line in block.splitlines() if line.startswith("guidefbo ")]
+    assert len(lines) >= 8
+    for line in lines:
+        command = [sys.executable, "-c", "from guidefbo.cli.app import main; main()"]
+        words = shlex.split(line, comments=True)[1:]
+        done = subprocess.run(command + words, cwd=tmp_path, capture_output=True)
+        assert done.returncode == 0, (line, done.stderr)
+        assert done.stdout.strip()
+    assert (tmp_path / "site.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs(example):
+    command = [sys.executable, "-W", "error", str(example)]
+    done = subprocess.run(command, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert b"best by posterior mean" in done.stdout
 
 
 @pytest.mark.parametrize("command", COMMANDS)

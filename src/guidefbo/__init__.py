@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from guidefbo.simulation.optimize import optimize as optimize
     from guidefbo.simulation.simulate import simulate as simulate
     from guidefbo.site.agent import Agent as Agent
+    from guidefbo.site.merge import merge as merge
 
 __version__ = "0.1.0"
 
@@ -39,6 +40,7 @@ _HOMES = {
     "Int": "guidefbo.core.parameters",
     "Space": "guidefbo.core.space",
     "SumTo": "guidefbo.core.constraints",
+    "merge": "guidefbo.site.merge",
     "optimize": "guidefbo.simulation.optimize",
     "simulate": "guidefbo.simulation.simulate",
 }
@@ -53,6 +55,7 @@ __all__ = [
     "Space",
     "SumTo",
     "__version__",
+    "merge",
     "optimize",
     "simulate",
 ]

@@ -15,8 +15,8 @@ from guidefbo.agent.paths.maximise import ExactSampler, OptimumSamples
 from guidefbo.agent.policy import Policy
 from guidefbo.agent.strategies.guide import GuideAgent
 from guidefbo.agent.strategies.independent import IndependentAgent
-from guidefbo.agent.surrogate.fit import Priors
 from guidefbo.agent.surrogate.model import Model
+from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import DataError, WireError

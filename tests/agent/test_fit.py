@@ -4,15 +4,9 @@ from scipy.optimize import minimize
 from tests.agent.numerics import covariance, make_data
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.surrogate.fit import (
-    START,
-    START_NOISE,
-    Bounds,
-    LogPosterior,
-    Priors,
-    fit,
-)
+from guidefbo.agent.surrogate.fit import START, START_NOISE, Bounds, LogPosterior, fit
 from guidefbo.agent.surrogate.model import MIN_NOISE_VARIANCE, Model
+from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.agent.units import Units
 from guidefbo.core.errors import DataError
 

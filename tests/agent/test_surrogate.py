@@ -15,7 +15,7 @@ from tests.agent.numerics import (
 )
 from tests.strategies import dims, seeds
 
-from guidefbo.agent.surrogate.fit import LogPosterior, Priors
+from guidefbo.agent.surrogate.fit import LogPosterior
 from guidefbo.agent.surrogate.gp import STD_FLOOR, GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.kernel import (
     matern52,
@@ -23,6 +23,7 @@ from guidefbo.agent.surrogate.kernel import (
     squared_distances,
 )
 from guidefbo.agent.surrogate.linalg import JITTERS, factorise, invert_factor
+from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.errors import NumericalError
 
 NOISES = [0.01, None]

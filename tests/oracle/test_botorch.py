@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from guidefbo.agent.decision.nei import NoisyExpectedImprovement
-from guidefbo.agent.surrogate.fit import Bounds, LogPosterior, Priors, fit
+from guidefbo.agent.surrogate.fit import Bounds, LogPosterior, fit
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
+from guidefbo.agent.surrogate.priors import Priors
 
 pytestmark = pytest.mark.oracle
 NOISE = 0.01

@@ -66,7 +66,7 @@ class Space:
         space = type(self)(**self._parameters)
         space._constraints = (*self._constraints, *constraints)
         # An empty region is refused here, not at the first question.
-        assert space.domain.dim == space.dim
+        _ = space.domain
         return space
 
     @cached_property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from guidefbo.core.errors import DataError, FedBOError
 from guidefbo.core.files import write_atomically
-from guidefbo.core.numbers import shown
+from guidefbo.core.numbers import require_count, shown
 from guidefbo.site.guidance import Guidance, guidance_from_form, guidance_to_form
 from guidefbo.site.setup import Setup
 from guidefbo.site.trial import Origin, Record, Trial, TrialState, check_told
@@ -110,8 +110,8 @@ def _trial_from_form(form: Any, expected_id: int, setup: Setup) -> Trial:
         values=setup.space.clean(form["values"]),
         goal=setup.goal,
         origin=Origin(form["origin"]),
-        guided=bool(form["guided"]),
-        asked_at=int(form["asked_at"]),
+        guided=form["guided"] is True,
+        asked_at=require_count("asked_at", form["asked_at"], 0),
         state=TrialState(form["state"]),
         records=records,
     )
@@ -127,7 +127,7 @@ def _record_from_form(form: Any) -> Record:
     form = _table(form, "a record")
     check_told(form["value"], form["std"], form["failed"])
     return Record(
-        order=int(form["order"]),
+        order=require_count("order", form["order"], 1),
         value=form["value"],
         std=form["std"],
         failed=form["failed"],

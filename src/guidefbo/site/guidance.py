@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from guidefbo.core.errors import WireError
-from guidefbo.core.numbers import shown
+from guidefbo.core.numbers import require_count, shown
 from guidefbo.wire.checks import same_dimension
 from guidefbo.wire.codec import decode, encode
 
@@ -82,12 +82,14 @@ def guidance_from_form(
     form: Mapping[str, Any], packet_type: type[Any] | None, dim: int
 ) -> Guidance:
     """Check plain data and return the guidance it describes."""
-    packet = form["packet"]
+    packet, state = form["packet"], GuidanceState(form["state"])
+    if (packet is not None) != (state == GuidanceState.ACTIVE):
+        raise WireError(f"guidance is {state}, its packet says otherwise.")
     if packet is not None:
         packet = read_packet(packet, packet_type, dim)
     return Guidance(
-        state=GuidanceState(form["state"]),
+        state=state,
         reason=str(form["reason"]),
         packet=packet,
-        received_at=int(form["received_at"]),
+        received_at=require_count("received_at", form["received_at"], 0),
     )

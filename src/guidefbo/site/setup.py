@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from guidefbo.agent.policy import Policy
-from guidefbo.agent.surrogate.fit import Priors
 from guidefbo.agent.surrogate.model import Model
+from guidefbo.agent.surrogate.priors import SitePriors
 from guidefbo.agent.units import Units
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.goal import require_goal
@@ -19,9 +19,6 @@ from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
 from guidefbo.server.side import ServerSide
 
-SITE_PRIORS = Priors(noise_log_mean=-9.0, noise_log_std=3.0)
-"""A site's noise may be anything from a tenth of a percent of the spread upwards; the
-paper's prior, which the simulations keep, expects some tenths of it."""
 MIN_INITIAL = 5
 MAX_INITIAL = 20
 """Limits of the default size of the initial design, two points a parameter."""
@@ -95,7 +92,7 @@ class Setup:
         settings, domain = Settings.of(self.settings), self.space.domain
         model = Model(
             noise_std=self.noise,
-            priors=SITE_PRIORS if settings.fit == "map" else None,
+            priors=SitePriors() if settings.fit == "map" else None,
             units=Units.tempered,
             groups=domain.groups if domain.blocks else None,
         )

@@ -26,6 +26,8 @@ Forbids = Callable[[Points], NDArray[np.bool_]]
 
 MAX_ALTERNATIONS = 3
 """Climbs of the free coordinates, with moves of the others between them."""
+NUM_FINALISTS = 5
+"""Starts that go on after the first of them."""
 MAX_MOVES = 20
 """Moves of one start between two climbs."""
 
@@ -94,14 +96,16 @@ def ascend(
     """Return where climbing and moving lead from each start."""
     if not domain.is_discrete:
         return _climb_free(acquisition, starts, domain, max_iterations)
-    ends, reached = starts, acquisition.value(starts)
+    ends, best = starts, -np.inf
     for _ in range(MAX_ALTERNATIONS):
         if domain.free.any():
             ends = _climb_free(acquisition, ends, domain, max_iterations)
-        ends, moved = move(acquisition, ends, domain)
-        before, reached = reached, acquisition.value(ends)
-        if not moved or reached.max() <= before.max():
+        ends, reached = move(acquisition, ends, domain)
+        if reached.max() <= best:
             break
+        # What lies far behind after one alternation does not come first after two.
+        best = float(reached.max())
+        ends = ends[np.argsort(-reached, kind="stable")[:NUM_FINALISTS]]
     return ends
 
 
@@ -126,8 +130,11 @@ def climb(acquisition: Acquisition, starts: Points, max_iterations: int) -> Poin
 
 def move(
     acquisition: Acquisition, starts: Points, domain: Domain
-) -> tuple[Points, bool]:
-    """Move every start to its best neighbour until none is better."""
+) -> tuple[Points, Values]:
+    """Move every start to its best neighbour until none is better.
+
+    Return where that leads, and the acquisition there.
+    """
     ends, reached = starts.copy(), acquisition.value(starts)
     climbing = np.arange(len(starts))
     for _ in range(MAX_MOVES):
@@ -142,7 +149,7 @@ def move(
             break
         ends[climbing] = moves[is_better, best[is_better]]
         reached[climbing] = gain[is_better]
-    return ends, not np.array_equal(ends, starts)
+    return ends, reached
 
 
 def _climb_free(

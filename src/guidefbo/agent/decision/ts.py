@@ -31,7 +31,7 @@ class PathAcquisition:
 
     def value(self, X: Points) -> Values:
         """Return the path at the rows of X."""
-        return self.path.value_and_gradient(X)[0]
+        return self.path.value(X)
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the path and its gradient at the rows of X."""

@@ -126,6 +126,11 @@ class InterventionalPath:
     path: SamplePath
     """The local path."""
 
+    def value(self, X: Points) -> Values:
+        """Return the path's values at the rows of X."""
+        mean, _ = self.posterior.local.predict(X)
+        return mean + self.posterior.scaling(X) * (self.path.value(X) - mean)  # E19
+
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the path's values and gradients at the rows of X."""
         f, df = self.path.value_and_gradient(X)

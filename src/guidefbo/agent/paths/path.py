@@ -35,6 +35,10 @@ class FeaturePath:
         w = posterior.draw_centred(1, stream)[0]
         return cls(gp=gp, features=features, weights=w.astype(np.float64))
 
+    def value(self, X: Points) -> Values:
+        """Return the path's values at the rows of X."""
+        return self.gp.predict_mean(X) + self.features(X) @ self.weights
+
     def residual(self, X: Points) -> tuple[Values, Points]:
         """Return the centred residual and its gradient at the rows of X."""
         angles = X @ self.features.frequencies.T + self.features.phases

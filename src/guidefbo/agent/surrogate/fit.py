@@ -28,48 +28,12 @@ from scipy.optimize import fmin_l_bfgs_b
 from guidefbo.agent.surrogate.gp import Hyperparameters
 from guidefbo.agent.surrogate.kernel import matern52_with_slope
 from guidefbo.agent.surrogate.linalg import JITTERS
+from guidefbo.agent.surrogate.priors import LogPrior
 from guidefbo.core.arrays import Matrix, OtherValues, Point, Points, Values
 from guidefbo.core.errors import NumericalError
 
 Indices = NDArray[np.intp]
 LOG_2PI = float(np.log(2.0 * np.pi))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Priors:
-    """Priors on the hyperparameters, densities in the natural parameters."""
-
-    lengthscale_shape: float = 3.0
-    """Gamma shape of each lengthscale."""
-    lengthscale_rate: float = 6.0
-    """Gamma rate of each lengthscale."""
-    outputscale_shape: float = 2.0
-    """Gamma shape of the output scale."""
-    outputscale_rate: float = 0.15
-    """Gamma rate of the output scale."""
-    noise_log_mean: float = -4.0
-    """Mean of the logarithm of the noise variance, when the noise is fitted."""
-    noise_log_std: float = 1.0
-    """Standard deviation of that logarithm."""
-
-    def log_density(self, theta: Point, natural: Point, d: int) -> tuple[float, Point]:
-        """Return the log density, up to a constant, and its gradient in theta.
-
-        Args:
-            theta: Logarithms: d lengthscales, output scale, noise if it is fitted.
-            natural: Their exponentials.
-            d: Number of lengthscales.
-        """
-        shape, rate = np.zeros(len(theta)), np.zeros(len(theta))
-        shape[:d], rate[:d] = self.lengthscale_shape - 1.0, self.lengthscale_rate
-        shape[d], rate[d] = self.outputscale_shape - 1.0, self.outputscale_rate
-        value = float(shape @ theta - rate @ natural)  # E05
-        slopes = shape - rate * natural
-        if len(theta) > d + 1:
-            z = (theta[d + 1] - self.noise_log_mean) / self.noise_log_std
-            value -= 0.5 * z * z + theta[d + 1]
-            slopes[d + 1] -= z / self.noise_log_std + 1.0
-        return value, slopes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +70,7 @@ class LogPosterior:
     """Position of each pair in a column-major lower triangle."""
     noise_variance: float | None
     """Known noise variance, or None to fit it."""
-    priors: Priors | None
+    priors: LogPrior | None
     """None: plain marginal likelihood."""
     own_noise: Values | None = None
     """(n,) noise variances of single observations, NaN where the common one holds."""
@@ -117,7 +81,7 @@ class LogPosterior:
         X: Points,
         y: Values,
         noise_variance: float | None,
-        priors: Priors | None,
+        priors: LogPrior | None,
         *,
         groups: Indices | None = None,
         own_noise: Values | None = None,
@@ -218,7 +182,7 @@ def fit(
     y: Values,
     *,
     noise_variance: float | None,
-    priors: Priors | None,
+    priors: LogPrior | None,
     bounds: Bounds,
     groups: Indices | None = None,
     own_noise: Values | None = None,

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.surrogate.fit import Bounds, Indices, Priors, fit
+from guidefbo.agent.surrogate.fit import Bounds, Indices, fit
 from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.agent.surrogate.priors import LogPrior
 from guidefbo.agent.units import Units
 from guidefbo.core.arrays import Values
 
@@ -33,7 +34,7 @@ class Model:
 
     noise_std: float | None
     """Standard deviation of one observation, or None to fit it."""
-    priors: Priors | None
+    priors: LogPrior | None
     """Priors of the hyperparameters, or None for the plain marginal likelihood."""
     units: Callable[[Values], Units] = Units.plain
     """Chooses the model's units for the values at hand."""

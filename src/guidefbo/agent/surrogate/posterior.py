@@ -56,6 +56,10 @@ class Fantasies(Protocol):
 class SamplePath(Protocol):
     """One function drawn from a posterior, defined on the whole cube."""
 
+    def value(self, X: Points) -> Values:
+        """Return the path's values at the rows of X."""
+        ...
+
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the path's values and gradients at the rows of X."""
         ...

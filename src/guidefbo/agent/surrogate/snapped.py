@@ -109,6 +109,10 @@ class SnappedPath:
     domain: Domain
     """Knows the cells."""
 
+    def value(self, X: Points) -> Values:
+        """Return the path's values at the rows of X."""
+        return self.inner.value(self.domain.snap(X))
+
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the path's values and gradients at the rows of X."""
         value, gradient = self.inner.value_and_gradient(self.domain.snap(X))

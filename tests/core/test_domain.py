@@ -1,0 +1,165 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.strategies import seeds, unit_points
+
+from guidefbo.core.constraints import AtMost, SumTo
+from guidefbo.core.domain import Domain
+from guidefbo.core.parameters import Bool, Choice, Float, Int
+from guidefbo.core.space import Space
+
+MIXED = Space(
+    a=Float(0, 1),
+    n=Int(1, 4),
+    c=Choice("x", "y", "z"),
+    b=Float(0, 1),
+    w=Bool(),
+    k=Choice(1, 2),
+    m=Int(1, 1000, log=True),
+).subject_to(SumTo(1.0, "a", "b"))
+"""Coordinates: a 0, n 1, c 2-4, b 5, w 6, k 7-8, m 9."""
+
+
+def stream(seed=0):
+    return np.random.default_rng(seed)
+
+
+def values_at(space, X):
+    return [space.from_unit(x) for x in X]
+
+
+def test_places_by_hand():
+    domain = MIXED.domain
+    assert domain.dim == 10
+    assert [i for i, _ in domain.stepped] == [1, 6, 9]
+    assert [i for i, _ in domain.blocks] == [2, 7]
+    assert domain.columns.tolist() == [0, 5]
+    assert np.flatnonzero(domain.free).tolist() == [0, 5]
+    # The coordinates of one choice share a lengthscale.
+    assert domain.groups.tolist() == [0, 1, 2, 2, 2, 3, 4, 5, 5, 6]
+    assert domain.is_discrete
+    assert not domain.is_box
+
+
+def test_box():
+    domain = Domain.box(3)
+    assert domain.is_box
+    assert not domain.is_discrete
+    assert domain.free.all()
+    assert domain.groups.tolist() == [0, 1, 2]
+    X = stream().random((5, 3))
+    assert domain.snap(X) is X
+    assert Space(x=Float(0, 1)).domain.is_box
+    cut = Space(x=Float(0, 1)).subject_to(AtMost({"x": 1}, 0.5)).domain
+    assert not cut.is_box
+    assert not cut.is_discrete
+
+
+def test_snap_by_hand():
+    X = np.array([[0.3, 0.3, 0.1, 0.2, 0.15, 0.7, 0.6, 0.9, 0.2, 0.0]])
+    snapped = MIXED.domain.snap(X)
+    first = MIXED.parameters["m"].to_unit(1)
+    assert snapped.tolist() == [[0.3, 0.375, 0.0, 1.0, 0.0, 0.7, 1.0, 1.0, 0.0, first]]
+    assert X[0, 1] == 0.3
+
+
+@given(unit_points(6, 10))
+def test_snap_changes_nothing_twice_and_keeps_the_values(X):
+    domain = MIXED.domain
+    snapped = domain.snap(X)
+    assert (domain.snap(snapped) == snapped).all()
+    assert (snapped[:, domain.free] == X[:, domain.free]).all()
+    assert values_at(MIXED, snapped) == values_at(MIXED, X)
+    assert ((snapped >= 0.0) & (snapped <= 1.0)).all()
+
+
+@given(seeds, st.integers(1, 20))
+@settings(max_examples=40)
+def test_sampled_points_stand_for_values(seed, count):
+    domain = MIXED.domain
+    for X in (domain.sample(count, stream(seed)), domain.spread(count, stream(seed))):
+        assert X.shape == (count, 10)
+        assert (domain.snap(X) == X).all()
+        assert X[:, 0] + X[:, 5] == pytest.approx(np.ones(count), abs=1e-12)
+        for x, values in zip(X, values_at(MIXED, X), strict=True):
+            # A repaired float may round once more; steps and options may not.
+            back = MIXED.to_unit(values)
+            assert (back == x)[~domain.free].all()
+            assert back == pytest.approx(x, abs=1e-14)
+
+
+def test_sampled_levels_and_options_are_equally_likely():
+    """Four levels and three options, 6000 draws: 5 standard deviations of a count."""
+    X = MIXED.domain.sample(6000, stream(1))
+    values = values_at(MIXED, X)
+    for name, options in (("n", (1, 2, 3, 4)), ("c", "xyz"), ("w", (False, True))):
+        counts = np.array([sum(v[name] == o for v in values) for o in options])
+        p = 1.0 / len(options)
+        assert np.abs(counts - 6000 * p).max() < 5.0 * np.sqrt(6000 * p * (1 - p))
+
+
+def test_spread_fills_a_grid_more_evenly_than_chance():
+    domain = Space(n=Int(1, 16), x=Float(0, 1)).domain
+    X = domain.spread(64, stream(2))
+    levels = np.round(X[:, 0] * 16 - 0.5).astype(int)
+    assert (np.bincount(levels, minlength=16) == 4).all()
+
+
+def test_same_stream_same_points():
+    domain = MIXED.domain
+    assert (domain.sample(5, stream(3)) == domain.sample(5, stream(3))).all()
+    assert (domain.spread(5, stream(3)) == domain.spread(5, stream(3))).all()
+
+
+def test_moves_by_hand():
+    space = Space(x=Float(0, 1), n=Int(1, 3), w=Bool(), c=Choice("a", "b"))
+    X = np.array([[0.4, 0.5, 0.0, 1.0, 0.0]])
+    moves = space.domain.moves(X)
+    assert moves.shape == (1, 3 + 1 + 2, 5)
+    assert values_at(space, moves[0]) == [
+        {"x": 0.4, "n": 1, "w": False, "c": "a"},
+        {"x": 0.4, "n": 2, "w": False, "c": "a"},
+        {"x": 0.4, "n": 3, "w": False, "c": "a"},
+        {"x": 0.4, "n": 2, "w": True, "c": "a"},
+        {"x": 0.4, "n": 2, "w": False, "c": "a"},
+        {"x": 0.4, "n": 2, "w": False, "c": "b"},
+    ]
+
+
+@given(seeds)
+@settings(max_examples=15)
+def test_a_move_changes_one_parameter_to_a_value_of_its_own(seed):
+    domain = MIXED.domain
+    X = domain.sample(4, stream(seed))
+    moves = domain.moves(X)
+    flat = moves.reshape(-1, 10)
+    assert (domain.snap(flat) == flat).all()
+    for x, changed in zip(X, moves, strict=True):
+        here = MIXED.from_unit(x)
+        for values in values_at(MIXED, changed):
+            assert sum(values[name] != here[name] for name in values) <= 1
+        for name in ("n", "c", "w", "k"):
+            reached = {values[name] for values in values_at(MIXED, changed)}
+            parameter = MIXED.parameters[name]
+            options = getattr(parameter, "options", None) or (
+                (False, True) if name == "w" else (1, 2, 3, 4)
+            )
+            assert reached == set(options)
+
+
+@pytest.mark.parametrize("count", [1, 5, 20])
+def test_moves_grow_with_the_sum_of_the_options(count):
+    space = Space(
+        **{f"c{i}": Choice(*range(7)) for i in range(count)},
+        **{f"n{i}": Int(1, 5) for i in range(count)},
+        **{f"w{i}": Bool() for i in range(count)},
+    )
+    X = space.domain.sample(2, stream())
+    assert space.domain.moves(X).shape == (2, count * (7 + 5 + 1), 9 * count)
+
+
+def test_moves_of_a_long_range_double():
+    """1, 2, ..., 2^19 down and up: 40 moves for a million values."""
+    domain = Space(n=Int(0, 10**6)).domain
+    assert domain.moves(domain.sample(3, stream())).shape == (3, 40, 1)
