@@ -113,4 +113,10 @@ def _check_path(posterior: Posterior, seed: int) -> None:
         np.array_equal(value, second.value_and_gradient(X)[0]),
         "The same stream must give the same path.",
     )
+    expect(
+        np.allclose(
+            first.value(X), value, rtol=0.0, atol=ROUNDING * np.abs(value).max()
+        ),
+        "A path's values must not depend on whether gradients are asked for.",
+    )
     expect_gradient(lambda X: first.value_and_gradient(X)[0], X, gradient, "a path")
