@@ -23,6 +23,8 @@ from guidefbo.core.errors import DataError, WireError
 from guidefbo.core.streams import Streams
 from guidefbo.wire.guide import MAX_SCORE, GuidancePacket
 
+ADDRESS = Streams(0).of(0, 1)
+
 
 def guide(**parts):
     settings = {
@@ -103,7 +105,7 @@ def test_upload_is_the_dominant_component_with_its_score():
         masses = np.array([0.2, 0.3, 0.5])
         return OptimumBelief(masses=masses, centers=centers, variances=variances)
 
-    upload = guide(belief=belief).upload(gp, data, Streams(1).of(0, 1))
+    upload = guide(belief=belief).upload(gp, data, None, Streams(1).of(0, 1))
     assert upload.mass == 0.5
     assert upload.center.tolist() == [0.4, 0.6]
     assert upload.variance.tolist() == [0.05, 0.06]
@@ -122,7 +124,9 @@ def test_upload_candidates_are_uniform_and_fresh_every_round():
 
     data = Dataset(X=gp.X, y=np.arange(6.0))
     for t in (1, 1, 2):
-        guide(sampler=spy, num_candidates=500).upload(gp, data, Streams(0).of(3, t))
+        guide(sampler=spy, num_candidates=500).upload(
+            gp, data, None, Streams(0).of(3, t)
+        )
     assert seen[0].shape == (500, 2)
     assert (seen[0] == seen[1]).all()
     assert (seen[0] != seen[2]).any(axis=1).all()
@@ -134,15 +138,15 @@ def test_upload_of_equal_observations_stays_within_the_wire():
     # E14: without any spread the score is in units of the value, and clipped.
     gp = make_gp(1, 2)
     data = Dataset(X=gp.X, y=np.array([1e8]))
-    upload = guide().upload(gp, data, Streams(0).of(0, 1))
+    upload = guide().upload(gp, data, None, Streams(0).of(0, 1))
     assert upload.value_score == -MAX_SCORE
 
 
 def test_guidance_decides_only_when_a_packet_arrived():
     """E16, E17, E18: strength λ_max / √t on the received field."""
     gp = make_gp(6, 2)
-    assert guide().decision_posterior(gp, None, 1) is gp
-    posterior = guide().decision_posterior(gp, make_packet(), 4)
+    assert guide().decision_posterior(gp, None, 1, ADDRESS) is gp
+    posterior = guide().decision_posterior(gp, make_packet(), 4, ADDRESS)
     assert isinstance(posterior, InterventionalPosterior)
     x = np.array([[0.3, 0.3]])
     assert posterior.predict(x)[1] == pytest.approx(
@@ -152,14 +156,14 @@ def test_guidance_decides_only_when_a_packet_arrived():
 
 def test_a_packet_of_another_dimension_is_refused():
     with pytest.raises(WireError, match="dimension 2, got 3"):
-        guide().decision_posterior(make_gp(6, 2), make_packet(3), 1)
+        guide().decision_posterior(make_gp(6, 2), make_packet(3), 1, ADDRESS)
 
 
 def test_the_independent_agent_hears_and_says_nothing():
     gp, side = make_gp(6, 2), IndependentAgent()
     data = Dataset(X=gp.X, y=np.arange(6.0))
-    assert side.upload(gp, data, Streams(0).of(0, 1)) is None
-    assert side.decision_posterior(gp, make_packet(), 1) is gp
+    assert side.upload(gp, data, None, Streams(0).of(0, 1)) is None
+    assert side.decision_posterior(gp, make_packet(), 1, ADDRESS) is gp
 
 
 def play(agent, num_rounds, packet=None):

@@ -5,9 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from guidefbo.agent.surrogate.model import Model
+from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
+from guidefbo.core.streams import Streams
 from guidefbo.methods.build import build_agent_side, build_rule, build_server_side
 from guidefbo.methods.catalog import METHODS, RULES, STRATEGIES, Method
 from guidefbo.methods.settings import Settings
@@ -22,6 +25,7 @@ from guidefbo.testing.examples import guided_posterior
 from guidefbo.wire.guide import GuidancePacket, OptimumUpload
 
 LIGHT = Settings.of({"num_paths": 60, "num_features": 64, "num_candidates": 120})
+MODEL = Model(noise_std=0.1, priors=Priors())
 PARTS = [
     {},
     {"belief": "single-gaussian"},
@@ -54,13 +58,14 @@ def test_rules(name, dim):
 @pytest.mark.parametrize("part", PARTS, ids=str)
 def test_agent_side_of_guide(part):
     settings = replace(LIGHT, **part)
-    side = build_agent_side(METHODS["guide-ucb"], settings, Domain.box(3))
+    side = build_agent_side(METHODS["guide-ucb"], settings, Domain.box(3), MODEL)
     check_agent_side(side, packets=[packet(part.get("covariance") == "full")])
 
 
 def test_agent_side_without_federation():
     check_agent_side(
-        build_agent_side(METHODS["ucb"], LIGHT, Domain.box(3)), packets=[packet(False)]
+        build_agent_side(METHODS["ucb"], LIGHT, Domain.box(3), MODEL),
+        packets=[packet(False)],
     )
 
 
@@ -108,8 +113,8 @@ def test_components_that_pass_the_wire_give_finite_guidance(variance):
     except WireError:
         return
     local = example_posterior()
-    side = build_agent_side(METHODS["guide-ucb"], LIGHT, Domain.box(3))
-    posterior = side.decision_posterior(local, extreme, 1)
+    side = build_agent_side(METHODS["guide-ucb"], LIGHT, Domain.box(3), MODEL)
+    posterior = side.decision_posterior(local, extreme, 1, Streams(0).of(0, 1))
     X = np.array([[0.5, 0.5, 0.5], [0.1, 0.2, 0.3]])
     assert all(np.isfinite(moment).all() for moment in posterior.moments(X))
     assert (posterior.predict(X)[1] >= local.predict(X)[1]).all()
@@ -213,12 +218,12 @@ class Unrepeatable:
     """An agent side that reads a clock of its own."""
 
     def __init__(self):
-        self.side = build_agent_side(METHODS["guide-ucb"], LIGHT, Domain.box(3))
+        self.side = build_agent_side(METHODS["guide-ucb"], LIGHT, Domain.box(3), MODEL)
         self.count = 0
 
-    def upload(self, posterior, data, address):
+    def upload(self, posterior, data, held, address):
         self.count += 1
-        message = self.side.upload(posterior, data, address)
+        message = self.side.upload(posterior, data, held, address)
         return replace(message, value_score=message.value_score + self.count)
 
     def decision_posterior(self, posterior, packet, t):

@@ -44,6 +44,7 @@ class RoundAgent:
         self._streams = streams
         self._t = t
         self._packet: Any = None
+        self._is_fresh = False
         self._fitted: Fitted | None = None
 
     @property
@@ -69,15 +70,16 @@ class RoundAgent:
 
     def upload(self) -> Message | None:
         """Return this round's message, or None where the strategy stays silent."""
-        return self._policy.upload(self.fit(), self._address)
+        return self._policy.upload(self.fit(), self._packet, self._address)
 
     def receive(self, packet: Any) -> None:
         """Take the server's answer for this round."""
-        self._packet = packet
+        self._packet, self._is_fresh = packet, True
 
     def ask(self) -> Point:
         """Return the next query."""
-        x = self._policy.decide(self.fit(), self._packet, self._t, self._address)
+        packet = self._packet if self._is_fresh else None
+        x = self._policy.decide(self.fit(), packet, self._t, self._address)
         assert x is not None  # nothing is forbidden where nothing is missing
         return x
 
@@ -85,7 +87,8 @@ class RoundAgent:
         """Add the round's observation; the next round begins."""
         self._data = self._data.append(x[None], np.array([y]))
         self._fitted = None
-        self._packet = None
+        # Held on to for the next upload, but used for one decision only.
+        self._is_fresh = False
         self._t += 1
 
     @property

@@ -46,15 +46,15 @@ class Policy:
         """Return the posterior of the data."""
         return self.model.fit(data)
 
-    def upload(self, fitted: Fitted, address: Address) -> Message | None:
+    def upload(self, fitted: Fitted, held: Any, address: Address) -> Message | None:
         """Return the message of a round, or None where the strategy stays silent."""
-        return self.side.upload(fitted.posterior, fitted.data, address)
+        return self.side.upload(fitted.posterior, fitted.data, held, address)
 
     def decision_posterior(
-        self, local: GaussianProcess, packet: Any, t: int
+        self, local: GaussianProcess, packet: Any, t: int, address: Address
     ) -> Posterior:
         """Return what the rule decides on: guided, and rounded where values are."""
-        posterior = self.side.decision_posterior(local, packet, t)
+        posterior = self.side.decision_posterior(local, packet, t, address)
         if not self.domain.is_discrete:
             return posterior
         return SnappedPosterior(inner=posterior, domain=self.domain)
@@ -81,7 +81,7 @@ class Policy:
         if missing is not None:
             local = imagine(local, fitted.data, missing)
             near, forbids = best_points(fitted), missing.forbids
-        posterior = self.decision_posterior(local, packet, t)
+        posterior = self.decision_posterior(local, packet, t, address)
         acquisition = self.rule.acquisition(posterior, address.at(Purpose.RULE))
         return maximise_acquisition(
             acquisition,

@@ -13,19 +13,20 @@ class AgentSide(Protocol):
     """What a strategy tells the server, and what it makes of the answer."""
 
     def upload(
-        self, posterior: GaussianProcess, data: Dataset, address: Address
+        self, posterior: GaussianProcess, data: Dataset, held: Any, address: Address
     ) -> Message | None:
         """Return the message of this round, or None to stay silent.
 
         Args:
             posterior: The local posterior before this round's query.
             data: The observations behind it, in model units.
+            held: The newest packet from an earlier round, or None.
             address: Names the randomness of this agent and round.
         """
         ...
 
     def decision_posterior(
-        self, posterior: GaussianProcess, packet: Any, t: int
+        self, posterior: GaussianProcess, packet: Any, t: int, address: Address
     ) -> Posterior:
         """Return the posterior the rule decides on.
 
@@ -33,5 +34,6 @@ class AgentSide(Protocol):
             posterior: The local posterior.
             packet: What the server sent in this round, or None.
             t: Round, from 1.
+            address: Names the randomness of this agent and round.
         """
         ...

@@ -13,6 +13,7 @@ from guidefbo.agent.policy import Policy
 from guidefbo.agent.side import AgentSide
 from guidefbo.agent.strategies.guide import GuideAgent
 from guidefbo.agent.strategies.independent import IndependentAgent
+from guidefbo.agent.strategies.placebo import PlaceboAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
 from guidefbo.methods.catalog import Method
@@ -22,7 +23,8 @@ from guidefbo.server.side import ServerSide
 from guidefbo.server.strategies.guide import GuideServer
 
 
-def _guide_agent(settings: Settings, domain: Domain) -> GuideAgent:
+def _guide_agent(settings: Settings, domain: Domain, model: Model) -> GuideAgent:
+    del model
     truncation = settings.max_components or min(domain.dim, settings.num_paths)
     return GuideAgent(
         sampler=SAMPLERS[settings.sampler](settings.num_paths, settings.num_features),
@@ -36,6 +38,15 @@ def _guide_agent(settings: Settings, domain: Domain) -> GuideAgent:
     )
 
 
+def _placebo_agent(settings: Settings, domain: Domain, model: Model) -> PlaceboAgent:
+    del domain, model
+    return PlaceboAgent(
+        intervention=INTERVENTIONS[settings.intervention],
+        schedule=SCHEDULES[settings.schedule],
+        max_strength=settings.max_strength,
+    )
+
+
 def _guide_server(settings: Settings) -> GuideServer:
     return GuideServer(
         merging=MERGINGS[settings.merging],
@@ -46,11 +57,12 @@ def _guide_server(settings: Settings) -> GuideServer:
     )
 
 
-_AGENT_SIDES: MappingProxyType[str, Callable[[Settings, Domain], AgentSide]] = (
+_AGENT_SIDES: MappingProxyType[str, Callable[[Settings, Domain, Model], AgentSide]] = (
     MappingProxyType(
         {
-            "independent": lambda settings, domain: IndependentAgent(),
+            "independent": lambda settings, domain, model: IndependentAgent(),
             "guide": _guide_agent,
+            "placebo": _placebo_agent,
         }
     )
 )
@@ -66,9 +78,11 @@ _RULES: MappingProxyType[str, Callable[[Settings], Rule]] = MappingProxyType(
 )
 
 
-def build_agent_side(method: Method, settings: Settings, domain: Domain) -> AgentSide:
+def build_agent_side(
+    method: Method, settings: Settings, domain: Domain, model: Model
+) -> AgentSide:
     """Return the method's private half."""
-    return _AGENT_SIDES[method.strategy](settings, domain)
+    return _AGENT_SIDES[method.strategy](settings, domain, model)
 
 
 def build_policy(
@@ -88,7 +102,7 @@ def build_policy(
     return Policy(
         domain=domain,
         model=model,
-        side=build_agent_side(method, settings, domain),
+        side=build_agent_side(method, settings, domain, model),
         rule=build_rule(method, settings),
         search=build_search(settings),
     )

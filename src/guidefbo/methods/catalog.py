@@ -1,7 +1,6 @@
 """Method names, generated from strategies and rules."""
 
 from dataclasses import dataclass
-from itertools import product
 from types import MappingProxyType
 
 from guidefbo.core.errors import refuse_unknown
@@ -9,7 +8,12 @@ from guidefbo.core.errors import refuse_unknown
 STRATEGIES = MappingProxyType(
     {
         "independent": "no federation: every agent works alone",
+        "fts": "feature weights of one peer, followed at times instead of the own draw",
+        "fts-de": "feature weights averaged per region of the box, followed at times",
+        "fmtbo": "averaged hyperparameters of similar agents start a second model",
+        "cgp": "a peer's design believed to beat the own best constrains the posterior",
         "guide": "one component up, guidance down, wider uncertainty where it points",
+        "placebo": "the control: guidance in the middle of the box that nobody sent",
     }
 )
 RULES = MappingProxyType(
@@ -17,8 +21,22 @@ RULES = MappingProxyType(
         "ts": "Thompson sampling on a continuous posterior path",
         "ucb": "upper confidence bound",
         "nei": "noisy expected improvement in log space",
+        "ei": "expected improvement over the best observation",
     }
 )
+THREE = ("ts", "ucb", "nei")
+RULES_OF = MappingProxyType(
+    {
+        "independent": THREE,
+        "fts": ("ts",),
+        "fts-de": ("ts",),
+        "fmtbo": ("ei",),
+        "cgp": THREE,
+        "guide": THREE,
+        "placebo": THREE,
+    }
+)
+"""Rules that go with a strategy; where there is one, the strategy names the method."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +53,8 @@ class Method:
         """The rule's name alone where there is no federation."""
         if self.strategy == "independent":
             return self.rule
+        if len(RULES_OF[self.strategy]) == 1:
+            return self.strategy
         return f"{self.strategy}-{self.rule}"
 
     @property
@@ -48,7 +68,8 @@ METHODS = MappingProxyType(
         method.name: method
         for method in (
             Method(strategy=strategy, rule=rule)
-            for strategy, rule in product(STRATEGIES, RULES)
+            for strategy, rules in RULES_OF.items()
+            for rule in rules
         )
     }
 )

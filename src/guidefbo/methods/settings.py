@@ -22,6 +22,9 @@ def _part(default: str, text: str, names: Collection[str]) -> Any:
     return field(default=default, metadata={"text": text, "names": tuple(names)})
 
 
+MODES = ("method", "as-run")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Settings of all methods; a method ignores what it has no use for."""
@@ -44,6 +47,23 @@ class Settings:
     sampler: str = _part("features", "GUIDE: posterior paths", SAMPLERS)
     belief: str = _part("dpgmm", "GUIDE: optimum distribution", BELIEFS)
     covariance: str = _part("diagonal", "GUIDE: components", ("diagonal", "full"))
+    mode: str = _part(
+        "method", "the authors' own method, or as run for the paper's tables", MODES
+    )
+    num_shared: int = _count(500, "FTS, FTS-DE: features of the shared map")
+    num_regions: int = _count(4, "FTS-DE: regions of the box, 1, 2 or 4")
+    privacy: str = _part("none", "FTS-DE: differential privacy", ("none", "gaussian"))
+    privacy_clip: float = _real(22.0, "FTS-DE: norm the weights are clipped to, S")
+    privacy_rate: float = _real(0.35, "FTS-DE: share of agents that take part, q")
+    privacy_noise: float = _real(1.0, "FTS-DE: noise multiplier z")
+    ei_weight: float = _real(0.5, "FMTBO: weight of the global model's EI")
+    similar_share: float = _real(0.8, "FMTBO: share of agents averaged over")
+    num_probes: int = _count(0, "FMTBO: probe points that are ranked, 0 = 5 dim", low=0)
+    share: str = _part("ard", "FMTBO: hyperparameters sent", ("ard", "iso2"))
+    global_iterations: int = _count(5, "FMTBO: fit iterations of the global model")
+    group_size: int = _count(4, "CGP: agents that exchange designs")
+    max_models: int = _count(20, "CGP: constrained models averaged over")
+    num_draws: int = _count(100_000, "CGP: posterior draws behind the constraint")
     merging: str = _part("complete-linkage", "GUIDE: server clusters", MERGINGS)
     reweighting: str = _part("value-aware", "GUIDE: global weights", REWEIGHTINGS)
     dispatch: str = _part("agent-specific", "GUIDE: who gets what", DISPATCHES)

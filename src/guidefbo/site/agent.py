@@ -247,7 +247,7 @@ class Agent:
         address = self._address(self._book.num_told)
         try:
             with single_blas_thread():
-                return self._policy.upload(self._fit(), address)
+                return self._policy.upload(self._fit(), self._guidance.packet, address)
         except NUMERICAL as error:
             warnings.warn(
                 f"No message could be computed from these data ({error}).",

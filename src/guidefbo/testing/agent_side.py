@@ -19,9 +19,9 @@ def check_agent_side(
 ) -> None:
     """Check what a strategy sends and what it makes of the answers.
 
-    The upload depends on the posterior, the data and the address alone, and survives
-    the wire; the posterior it decides on keeps the posterior's contract, without a
-    packet and with each of the given ones.
+    The upload depends on the posterior, the data, the packet held and the address
+    alone, and survives the wire; the posterior it decides on keeps the posterior's
+    contract, without a packet and with each of the given ones.
 
     Args:
         side: The strategy's private half.
@@ -30,23 +30,31 @@ def check_agent_side(
         seed: Root of the example.
     """
     posterior, data = example_posterior(dim, seed), example_data(dim, seed)
+    packets = (None, *packets)
     for agent, t in ((0, 1), (3, 2)):
-        _check_upload(side, posterior, data, Streams(seed).of(agent, t))
-    for packet in (None, *packets):
+        for held in packets:
+            _check_upload(side, posterior, data, held, Streams(seed).of(agent, t))
+    for packet in packets:
         for t in (1, 7):
-            check_posterior(side.decision_posterior(posterior, packet, t), seed=seed)
+            address = Streams(seed).of(0, t)
+            decided = side.decision_posterior(posterior, packet, t, address)
+            check_posterior(decided, seed=seed)
 
 
 def _check_upload(
-    side: AgentSide, posterior: GaussianProcess, data: Dataset, address: Address
+    side: AgentSide,
+    posterior: GaussianProcess,
+    data: Dataset,
+    held: Any,
+    address: Address,
 ) -> None:
     before = data.X.tobytes() + data.y.tobytes()
-    message = side.upload(posterior, data, address)
+    message = side.upload(posterior, data, held, address)
     expect(
         data.X.tobytes() + data.y.tobytes() == before,
         "Making an upload must leave the data unchanged.",
     )
-    again = side.upload(posterior, data, address)
+    again = side.upload(posterior, data, held, address)
     if message is None or again is None:
         expect(message is again, "A strategy must be silent always or never.")
         return

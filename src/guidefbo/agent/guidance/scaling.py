@@ -1,5 +1,6 @@
 """The uncertainty scaling S = 1 + λ G, local in space or uniform."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +28,10 @@ class UncertaintyScaling(Protocol):
     def with_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return S and its gradient at the rows of X."""
         ...
+
+
+Intervention = Callable[[GuidanceField, float, Points], UncertaintyScaling]
+"""(field, strength, observed inputs) -> scaling S."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

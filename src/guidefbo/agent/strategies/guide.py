@@ -1,6 +1,5 @@
 """GUIDE's agent: tell where the optimum may lie, widen uncertainty where told."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,19 +9,15 @@ from guidefbo.agent.belief.value_score import value_score
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.guidance.field import GuidanceField
 from guidefbo.agent.guidance.figp import InterventionalPosterior
-from guidefbo.agent.guidance.scaling import UncertaintyScaling
+from guidefbo.agent.guidance.scaling import Intervention
 from guidefbo.agent.guidance.schedule import Schedule
 from guidefbo.agent.paths.maximise import Sampler
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
-from guidefbo.core.arrays import Points
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Address, Purpose
 from guidefbo.wire.checks import same_dimension
 from guidefbo.wire.guide import MAX_SCORE, GuidancePacket, OptimumUpload
-
-Intervention = Callable[[GuidanceField, float, Points], UncertaintyScaling]
-"""(field, strength, observed inputs) -> scaling S."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +42,14 @@ class GuideAgent:
     """κ of the value score."""
 
     def upload(
-        self, posterior: GaussianProcess, data: Dataset, address: Address
+        self,
+        posterior: GaussianProcess,
+        data: Dataset,
+        held: GuidancePacket | None,
+        address: Address,
     ) -> OptimumUpload:
         """Return the dominant component of the optimum distribution, with its score."""
+        del held
         candidates = self.domain.sample(
             self.num_candidates, address.at(Purpose.CANDIDATES)
         )
@@ -66,9 +66,14 @@ class GuideAgent:
         )
 
     def decision_posterior(
-        self, posterior: GaussianProcess, packet: GuidancePacket | None, t: int
+        self,
+        posterior: GaussianProcess,
+        packet: GuidancePacket | None,
+        t: int,
+        address: Address,
     ) -> Posterior:
         """Return the interventional posterior, or the local one without guidance."""
+        del address
         if packet is None:
             return posterior
         same_dimension(packet.dim, posterior.dim, "A packet")

@@ -12,14 +12,14 @@ class IndependentAgent:
     """Decide on the local posterior alone."""
 
     def upload(
-        self, posterior: GaussianProcess, data: Dataset, address: Address
+        self, posterior: GaussianProcess, data: Dataset, held: Any, address: Address
     ) -> None:
         """Stay silent."""
-        del posterior, data, address
+        del posterior, data, held, address
 
     def decision_posterior(
-        self, posterior: GaussianProcess, packet: Any, t: int
+        self, posterior: GaussianProcess, packet: Any, t: int, address: Address
     ) -> Posterior:
         """Return the local posterior."""
-        del packet, t
+        del packet, t, address
         return posterior

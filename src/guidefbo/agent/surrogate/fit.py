@@ -50,6 +50,8 @@ class Bounds:
 
 START = float(np.log(2.0))
 """Lengthscale and output scale every fit starts from."""
+MAX_ITERATIONS = 15_000
+"""SciPy's own limit: a fit ends by converging."""
 START_NOISE = 1e-2
 """Noise variance a fit starts from when the noise is fitted."""
 
@@ -186,6 +188,8 @@ def fit(
     bounds: Bounds,
     groups: Indices | None = None,
     own_noise: Values | None = None,
+    start: Hyperparameters | None = None,
+    max_iterations: int = MAX_ITERATIONS,
 ) -> Hyperparameters:
     """Return the hyperparameters of highest posterior density (or likelihood).
 
@@ -198,22 +202,28 @@ def fit(
         groups: Group of each coordinate, ascending; a group shares a lengthscale.
             None: every coordinate has its own.
         own_noise: Noise variances of single observations, NaN where the common holds.
+        start: Where the search starts; None: always at the same place.
+        max_iterations: L-BFGS-B iterations at most.
     """
     objective = LogPosterior.of(
         X, y, noise_variance, priors, groups=groups, own_noise=own_noise
     )
     d = len(objective.differences)
-    start = np.full(d + 1, np.log(START))
+    first = np.full(d + 1, np.log(START))
     box = [tuple(np.log(bounds.lengthscale))] * d + [tuple(np.log(bounds.outputscale))]
     if noise_variance is None:
-        start = np.append(start, np.log(START_NOISE))
+        first = np.append(first, np.log(START_NOISE))
         box.append(tuple(np.log(bounds.noise_variance)))
 
     def negated(theta: Point) -> tuple[float, Point]:
         value, gradient = objective(theta)
         return -value, -gradient
 
-    theta, _, _ = fmin_l_bfgs_b(negated, start, bounds=box)
+    if start is not None:
+        leads = np.arange(d) if groups is None else np.unique(groups, True)[1]
+        first[:d] = np.log(start.lengthscales[leads])
+        first[d] = np.log(start.outputscale)
+    theta, _, _ = fmin_l_bfgs_b(negated, first, bounds=box, maxiter=max_iterations)
     _, _, mean = objective.evaluate(theta)
     natural = np.exp(theta)
     return Hyperparameters(

@@ -57,6 +57,8 @@ class GaussianProcess:
 
     X: Points
     """Observed inputs."""
+    y: Values
+    """Observed values."""
     hyper: Hyperparameters
     """Fitted hyperparameters."""
     inverse_factor: Matrix
@@ -95,6 +97,7 @@ class GaussianProcess:
         Z = X / hyper.lengthscales
         return cls(
             X=X,
+            y=y,
             hyper=hyper,
             inverse_factor=L_inv,
             alpha=alpha,

@@ -1,0 +1,58 @@
+"""The control: guidance that nobody sent.
+
+One fixed component in the middle of the box intervenes as received guidance would.
+What a federated method gains beyond this is transfer; the rest is where the box is.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.guidance.field import GuidanceField
+from guidefbo.agent.guidance.figp import InterventionalPosterior
+from guidefbo.agent.guidance.scaling import Intervention
+from guidefbo.agent.guidance.schedule import Schedule
+from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.core.component import Components
+from guidefbo.core.streams import Address
+
+CENTER = 0.5
+STD = 0.25
+"""The component nobody sent: the middle of the box, a quarter of its width wide."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceboAgent:
+    """FI-GP with one fixed component of weight 1, and no message at all."""
+
+    intervention: Intervention
+    """Turns the field into a scaling of the uncertainty."""
+    schedule: Schedule
+    """Strength of the intervention over the rounds."""
+    max_strength: float
+    """λ_max."""
+
+    def upload(
+        self, posterior: GaussianProcess, data: Dataset, held: Any, address: Address
+    ) -> None:
+        """Stay silent."""
+        del posterior, data, held, address
+
+    def decision_posterior(
+        self, posterior: GaussianProcess, packet: Any, t: int, address: Address
+    ) -> Posterior:
+        """Return the posterior widened in the middle of the box."""
+        del packet, address
+        d = posterior.dim
+        component = Components(
+            weights=np.ones(1),
+            centers=np.full((1, d), CENTER),
+            variances=np.full((1, d), STD**2),
+        )
+        strength = self.schedule(self.max_strength, t)
+        field = GuidanceField.of(component)
+        scaling = self.intervention(field, strength, posterior.X)
+        return InterventionalPosterior(local=posterior, scaling=scaling)  # E44
