@@ -1,6 +1,6 @@
 """Draw the picture of a site's agent: one of three labs that exchange guidance.
 
-    python scripts/site_picture.py [-o docs/images/site.png]
+python scripts/site_picture.py [-o docs/images/site.png]
 """
 
 import argparse

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from guidefbo.cli import site, sites
-from guidefbo.cli.speech import console, sentences
+from guidefbo.cli.speech import console, errors, sentences
 from guidefbo.core.errors import SettingsError
 
 app = typer.Typer(
@@ -123,11 +123,24 @@ def methods(
     settings: Annotated[
         bool, typer.Option("--settings", help="List the settings instead.")
     ] = False,
+    cost: Annotated[
+        bool, typer.Option("--cost", help="Print what each method sends instead.")
+    ] = False,
+    dim: Annotated[int, typer.Option(help="Coordinates, with --cost.")] = 10,
 ) -> None:
-    """List the methods, one line each."""
+    """List the methods, one line each.
+
+    With --cost: scalars and bytes per agent and round, counted from real messages, and
+    beside them the paper's own accounting, which differs where "paper" is marked.
+    """
     from guidefbo.methods.catalog import METHODS
 
-    if settings:
+    if cost:
+        with sentences():
+            from guidefbo.cli.cost import print_costs
+
+            print_costs(dim, console, errors)
+    elif settings:
         from guidefbo.methods.settings import describe_settings
 
         _list(describe_settings())

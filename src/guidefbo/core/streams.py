@@ -34,6 +34,11 @@ class Purpose(IntEnum):
     RULE = 12
     DESIGN_SOBOL = 13
     FALLBACK = 14
+    SHARED_FEATURES = 15
+    COIN = 16
+    CONSTRAINT = 18
+    BEST = 19
+    PROBES = 20
 
 
 @dataclass(frozen=True, slots=True)

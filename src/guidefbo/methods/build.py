@@ -7,7 +7,7 @@ from guidefbo.agent.catalog import BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
 from guidefbo.agent.decision.nei import NoisyExpectedImprovement
 from guidefbo.agent.decision.rule import Rule
 from guidefbo.agent.decision.search import SearchSettings
-from guidefbo.agent.decision.ts import ThompsonSampling
+from guidefbo.agent.decision.ts import GridThompsonSampling, ThompsonSampling
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
 from guidefbo.agent.policy import Policy
 from guidefbo.agent.side import AgentSide
@@ -21,6 +21,10 @@ from guidefbo.methods.settings import Settings
 from guidefbo.server.catalog import DISPATCHES, MERGINGS, REWEIGHTINGS
 from guidefbo.server.side import ServerSide
 from guidefbo.server.strategies.guide import GuideServer
+
+
+GRID_POINTS = 1000
+"""Sobol points of Thompson sampling as the paper ran it."""
 
 
 def _guide_agent(settings: Settings, domain: Domain, model: Model) -> GuideAgent:
@@ -69,11 +73,19 @@ _AGENT_SIDES: MappingProxyType[str, Callable[[Settings, Domain, Model], AgentSid
 _SERVER_SIDES: MappingProxyType[str, Callable[[Settings], ServerSide]] = (
     MappingProxyType({"guide": _guide_server})
 )
+
+
+def _thompson(settings: Settings) -> Rule:
+    if settings.mode == "as-run":
+        return GridThompsonSampling(num_points=GRID_POINTS)
+    return ThompsonSampling(num_features=settings.num_features)
+
+
 _RULES: MappingProxyType[str, Callable[[Settings], Rule]] = MappingProxyType(
     {
         "ucb": lambda s: UpperConfidenceBound(beta=s.beta),
         "nei": lambda s: NoisyExpectedImprovement(num_fantasies=s.num_fantasies),
-        "ts": lambda s: ThompsonSampling(num_features=s.num_features),
+        "ts": _thompson,
     }
 )
 

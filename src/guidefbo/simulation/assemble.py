@@ -10,13 +10,18 @@ from guidefbo.agent.loop import RoundAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.arrays import Points, Values
-from guidefbo.core.designs import collaborative_latin_hypercube, sobol_grid
+from guidefbo.core.designs import (
+    collaborative_latin_hypercube,
+    regional_design,
+    sobol_grid,
+)
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.build import build_policy, build_server_side
 from guidefbo.methods.catalog import Method
 from guidefbo.methods.settings import Settings
 from guidefbo.simulation.federation import Federation
+from guidefbo.simulation.spec import RunSpec
 
 Observe = Callable[[int, Points], Values]
 """(agent id, its initial points) -> observed values."""
@@ -29,6 +34,16 @@ def initial_design(
     jitter = [streams.at(Purpose.DESIGN_JITTER, agent=n) for n in range(num_agents)]
     cells = streams.at(Purpose.DESIGN_CELLS)
     return collaborative_latin_hypercube(num_agents, num_points, dim, cells, jitter)
+
+
+def design_for(
+    method: Method, settings: Settings, spec: RunSpec, streams: Streams
+) -> NDArray[np.float64]:
+    """Return the initial design of a method: FTS-DE has one of its own."""
+    size = (spec.num_agents, spec.num_initial, spec.dim)
+    if method.strategy == "fts-de":
+        return regional_design(*size, settings.num_regions, streams)
+    return initial_design(*size, streams)
 
 
 def assemble(

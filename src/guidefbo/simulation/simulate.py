@@ -11,12 +11,13 @@ from guidefbo.core.arrays import Points, Values
 from guidefbo.core.errors import refuse_unknown
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.core.threads import single_blas_thread
+from guidefbo.methods.accounting import paper_scalars
 from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
 from guidefbo.metrics.regret import best_so_far, mean_simple_regret
 from guidefbo.problems.catalog import make_problem
 from guidefbo.problems.problem import Problem
-from guidefbo.simulation.assemble import assemble, initial_design
+from guidefbo.simulation.assemble import assemble, design_for
 from guidefbo.simulation.spec import RunSpec
 from guidefbo.simulation.trace import Trace
 
@@ -80,10 +81,11 @@ def _run(
         if progress is not None:
             progress(t, float(np.mean(problem.maximum - best[-1])))
 
-    design = initial_design(spec.num_agents, spec.num_initial, spec.dim, streams)
+    method, settings = find_method(spec.method), Settings.of(spec.settings)
+    design = design_for(method, settings, spec, streams)
     federation = assemble(
-        find_method(spec.method),
-        Settings.of(spec.settings),
+        method,
+        settings,
         design,
         observe,
         noise_std=problem.noise_std,
@@ -103,6 +105,8 @@ def _run(
         best_value=best_value,
         mean_simple_regret=mean_simple_regret(best_value, problem.maximum),
         scalars=federation.traffic.scalars_per_agent_round(exchanges),
+        scalars_paper=paper_scalars(method, settings, spec.dim),
+        mode=settings.mode,
         num_bytes=federation.traffic.bytes_per_agent_round(exchanges),
         seconds=federation.clock.seconds(),
     )

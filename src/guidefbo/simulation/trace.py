@@ -30,8 +30,12 @@ class Trace:
     """(num_rounds + 1,) mean over agents, after the initial design and each round."""
     scalars: dict[str, float]
     """Mean scalars per agent and round, up and down."""
+    scalars_paper: dict[str, int]
+    """What the paper counts for the method, up and down."""
     num_bytes: dict[str, float]
     """Mean bytes per agent and round, up and down."""
+    mode: str
+    """Whether the authors' own method ran, or the one behind the paper's tables."""
     seconds: dict[str, float]
     """Wall-clock seconds in total and per stage."""
 
@@ -41,6 +45,7 @@ class Trace:
             "format": FORMAT,
             "version": VERSION,
             "spec": self.spec.to_dict(),
+            "mode": self.mode,
             "environment": {
                 "guidefbo": guidefbo.__version__,
                 "python": platform.python_version(),
@@ -50,6 +55,7 @@ class Trace:
             "mean_simple_regret": self.mean_simple_regret.tolist(),
             "best_value": self.best_value.tolist(),
             "scalars": self.scalars,
+            "scalars_paper": self.scalars_paper,
             "bytes": self.num_bytes,
             "seconds": self.seconds,
         }

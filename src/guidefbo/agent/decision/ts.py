@@ -1,11 +1,13 @@
-"""Thompson sampling: maximise one continuous path of the posterior."""
+"""Thompson sampling: maximise one continuous path of the posterior, or a grid draw."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from guidefbo.agent.surrogate.linalg import factorise
 from guidefbo.agent.surrogate.posterior import Posterior, SamplePath
-from guidefbo.core.arrays import Points, Values
+from guidefbo.core.arrays import Point, Points, Values
+from guidefbo.core.designs import sobol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,3 +38,37 @@ class PathAcquisition:
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the path and its gradient at the rows of X."""
         return self.path.value_and_gradient(X)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridThompsonSampling:
+    """The TS rule on one joint draw at scrambled Sobol points."""
+
+    num_points: int
+    """Size of the grid."""
+
+    def acquisition(
+        self, posterior: Posterior, stream: np.random.Generator
+    ) -> "PathAcquisition":
+        """Draw the values on the grid; the search finds the point that won."""
+        grid = sobol(self.num_points, posterior.dim, stream)
+        mean, cov = posterior.joint(grid)
+        draw = mean + factorise(cov) @ stream.standard_normal(len(grid))
+        return PathAcquisition(path=Peak(at=grid[int(np.argmax(draw))]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peak:
+    """A path whose only feature is where it peaks: -|x - at|²."""
+
+    at: Point
+    """The maximiser."""
+
+    def value(self, X: Points) -> Values:
+        """Return the path at the rows of X."""
+        return self.value_and_gradient(X)[0]
+
+    def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
+        """Return the path and its gradient at the rows of X."""
+        difference = X - self.at
+        return -np.einsum("bd,bd->b", difference, difference), -2.0 * difference

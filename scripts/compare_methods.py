@@ -1,0 +1,161 @@
+"""Run every method at Level 2, rank them, and put the ranks beside the paper's.
+
+    python scripts/compare_methods.py [--jobs 2] [--records DIR] [--table-only]
+
+12 functions x 2 seeds x the twelve methods and the control, same tasks and same initial
+points for all (FTS-DE has a design of its own). Finished runs are kept in the records
+folder and not repeated. Figures go to docs/results/methods.json, the table to the .md.
+"""
+
+import argparse
+import json
+import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from guidefbo.metrics.ranks import average_ranks
+from guidefbo.problems.catalog import PROBLEMS
+from guidefbo.simulation.simulate import run
+from guidefbo.simulation.spec import RunSpec
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "results"
+LEVEL = 2
+SEEDS = (0, 1)
+METHODS = (
+    "ts",
+    "ucb",
+    "nei",
+    "fts",
+    "fts-de",
+    "fmtbo",
+    "cgp-ts",
+    "cgp-ucb",
+    "cgp-nei",
+    "guide-ts",
+    "guide-ucb",
+    "guide-nei",
+)
+CONTROL = "placebo-ucb"
+FAR = 3.0
+"""Places between our rank and the paper's that the document has to explain."""
+NOTES = RESULTS / "methods-notes.md"
+"""What people have to say about the differences; put under the table."""
+Finals = dict[str, dict[str, list[float]]]
+"""method -> function -> final mean simple regret by seed."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=2, help="worker processes")
+    parser.add_argument("--records", type=Path, default=ROOT / "build" / "methods")
+    parser.add_argument(
+        "--table-only", action="store_true", help="rewrite the table from the figures"
+    )
+    arguments = parser.parse_args()
+    figures = RESULTS / "methods.json"
+    if not arguments.table_only:
+        arguments.records.mkdir(parents=True, exist_ok=True)
+        finals = run_all(arguments.records, arguments.jobs)
+        figures.write_text(json.dumps(finals, indent=1) + "\n", encoding="utf-8")
+    finals = json.loads(figures.read_text(encoding="utf-8"))
+    paper = json.loads((RESULTS / "paper-tables.json").read_text(encoding="utf-8"))
+    text = render(finals, paper)
+    (RESULTS / "methods.md").write_text(text, encoding="utf-8")
+    print(text.split("## ")[1])
+    return 0
+
+
+def run_all(records: Path, jobs: int) -> Finals:
+    # Seeds outermost: an interrupted study holds whole tables of the first seeds.
+    cases = list(product(SEEDS, PROBLEMS, (*METHODS, CONTROL)))
+    done: dict[tuple[int, str, str], float] = {}
+    with ProcessPoolExecutor(jobs) as pool:
+        futures = {
+            pool.submit(final_regret, records, method, name, seed): (seed, name, method)
+            for seed, name, method in cases
+        }
+        for number, future in enumerate(as_completed(futures), start=1):
+            done[futures[future]] = future.result()
+            print(f"\r{number}/{len(cases)} runs", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return {
+        method: {
+            name: [done[seed, name, method] for seed in SEEDS] for name in PROBLEMS
+        }
+        for method in (*METHODS, CONTROL)
+    }
+
+
+def final_regret(records: Path, method: str, name: str, seed: int) -> float:
+    path = records / f"{method}-{name}-level{LEVEL}-seed{seed}.json"
+    if not path.exists():
+        run(RunSpec(problem=name, level=LEVEL, method=method, seed=seed)).save(path)
+    return json.loads(path.read_text(encoding="utf-8"))["mean_simple_regret"][-1]
+
+
+def render(finals: Finals, paper: dict[str, dict]) -> str:
+    """Return the document: ranks first, then every number."""
+    ours = mean_table(finals, METHODS)
+    ranks = dict(zip(METHODS, average_ranks(ours), strict=True))
+    theirs = paper["average_rank"][f"level{LEVEL}"]
+    with_control = average_ranks(mean_table(finals, (*METHODS, CONTROL)))
+    lines = [
+        "# The compared methods at Level 2",
+        "",
+        "Written by `python scripts/compare_methods.py`. 16 agents, 30 + 50 "
+        "evaluations, d = 10, noise 0.1 in scaled units, default settings (beta = 4 "
+        f"for the whole UCB family), mode `method`; mean over seeds "
+        f"{', '.join(map(str, SEEDS))}. Ranks within each function, ties averaged, "
+        "over the twelve methods; the paper's are over ten repetitions.",
+        "",
+        "## Average ranks",
+        "",
+        "| method | rank | paper's rank | places apart | rank with the control |",
+        "|---|---|---|---|---|",
+    ]
+    for k, method in sorted(enumerate(METHODS), key=lambda pair: ranks[pair[1]]):
+        apart = ranks[method] - theirs[method]
+        mark = " **far**" if abs(apart) > FAR else ""
+        lines.append(
+            f"| {method} | {ranks[method]:.2f} | {theirs[method]:.2f} | "
+            f"{apart:+.2f}{mark} | {with_control[k]:.2f} |"
+        )
+    lines.append(f"| {CONTROL} (control) | - | - | - | {with_control[-1]:.2f} |")
+    if NOTES.exists():
+        lines += ["", NOTES.read_text(encoding="utf-8").rstrip()]
+    lines += ["", "## Final mean simple regret", "", *regret_table(finals, paper)]
+    return "\n".join(lines) + "\n"
+
+
+def mean_table(finals: Finals, methods: tuple[str, ...]) -> np.ndarray:
+    return np.array([[np.mean(finals[m][name]) for m in methods] for name in PROBLEMS])
+
+
+def regret_table(finals: Finals, paper: dict[str, dict]) -> list[str]:
+    names = (*METHODS, CONTROL)
+    lines = [
+        "Ours above, with half the difference of the two seeds; the paper's below.",
+        "",
+        "| function | " + " | ".join(names) + " |",
+        "|---" * (len(names) + 1) + "|",
+    ]
+    for name in PROBLEMS:
+        ours = [with_spread(finals[method][name]) for method in names]
+        target = paper["final_regret"][f"level{LEVEL}"][name]
+        theirs = [f"{target[m]:.4g}" if m in target else "-" for m in names]
+        lines.append(f"| {name} | " + " | ".join(ours) + " |")
+        lines.append("| *paper* | " + " | ".join(theirs) + " |")
+    return lines
+
+
+def with_spread(values: list[float]) -> str:
+    spread = 0.5 * (max(values) - min(values))
+    return f"{np.mean(values):.4g} ± {spread:.2g}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""Expected improvement over the best observation, in closed form and in log space.
+
+With best the highest observed value, u_k = (μ_k(x) - best) / σ_k(x) and
+h(u) = pdf(u) + u cdf(u), the expected improvement of a mixture of Gaussian posteriors
+with weights w_k is the weighted sum of its parts',
+
+    α(x) = log Σ_k w_k σ_k(x) h(u_k(x)),
+
+summed in log space with a tail-stable log h. One Gaussian is a mixture of one part.
+
+References:
+    Jones, Schonlau and Welch, Efficient global optimization, 1998.
+    Zhu, Wang and Jin, Federated many-task Bayesian optimization, IEEE TEVC 2023.
+    Ament et al., Unexpected improvements to expected improvement, NeurIPS 2023.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from scipy.special import logsumexp
+
+from guidefbo.agent.decision.nei import (
+    _log_improvement_slope,  # pyright: ignore[reportPrivateUsage]
+    log_improvement,
+)
+from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.core.arrays import Points, Values
+
+
+@runtime_checkable
+class Observing(Protocol):
+    """A posterior that tells the values it was conditioned on."""
+
+    @property
+    def y(self) -> Values:
+        """Observed values, (n,)."""
+        ...
+
+
+@runtime_checkable
+class Mixed(Protocol):
+    """A posterior made of several."""
+
+    @property
+    def parts(self) -> Iterable[tuple[float, Posterior]]:
+        """Positive weights that sum to one, with the posteriors they belong to."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedImprovement:
+    """The EI rule."""
+
+    def acquisition(
+        self, posterior: Posterior, stream: np.random.Generator
+    ) -> "LogImprovement":
+        """Return the log expected improvement of this posterior."""
+        parts = posterior.parts if isinstance(posterior, Mixed) else [(1.0, posterior)]
+        return LogImprovement(
+            parts=tuple(parts), best=best_observation(posterior, stream)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogImprovement:
+    """The acquisition log Σ_k w_k EI_k."""
+
+    parts: tuple[tuple[float, Posterior], ...]
+    """Weights and posteriors."""
+    best: float
+    """What is to be improved on."""
+
+    def value(self, X: Points) -> Values:
+        """Return the acquisition at the rows of X."""
+        terms: list[Values] = []
+        for weight, posterior in self.parts:
+            mean, std = posterior.predict(X)
+            log_h = log_improvement((mean - self.best) / std)
+            terms.append(np.log(weight) + np.log(std) + log_h)
+        return _log_sum(terms)
+
+    def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
+        """Return the acquisition and its gradient at the rows of X."""
+        terms: list[Values] = []
+        gradients: list[Points] = []
+        for weight, posterior in self.parts:
+            mean, std, mean_gradient, std_gradient = posterior.moments(X)
+            u = (mean - self.best) / std
+            log_h = log_improvement(u)
+            terms.append(np.log(weight) + np.log(std) + log_h)
+            slope = _log_improvement_slope(u, log_h)
+            # u depends on x through mean and std.
+            from_std = (1.0 - slope * u) / std
+            gradients.append(
+                (slope / std)[:, None] * mean_gradient
+                + from_std[:, None] * std_gradient
+            )
+        value = _log_sum(terms)
+        shares = np.exp(np.stack(terms) - value)
+        return value, np.einsum("kb,kbd->bd", shares, np.stack(gradients))
+
+
+def _log_sum(terms: list[Values]) -> Values:
+    return np.asarray(logsumexp(np.stack(terms), axis=0))  # E63
+
+
+def best_observation(posterior: Posterior, stream: np.random.Generator) -> float:
+    """Return the highest value behind a posterior.
+
+    A posterior that does not tell its observations is asked for its mean at their
+    inputs, the highest of which stands for it.
+    """
+    if isinstance(posterior, Observing):
+        return float(posterior.y.max())
+    observed = posterior.fantasise(1, stream).observed
+    return float(posterior.predict(observed)[0].max())

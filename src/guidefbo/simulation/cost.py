@@ -1,0 +1,51 @@
+"""What each method really sends, counted from the messages of a small run."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from guidefbo.methods.catalog import METHODS
+from guidefbo.simulation.simulate import run
+from guidefbo.simulation.spec import RunSpec
+
+NUM_AGENTS = 8
+NUM_INITIAL = 12
+NUM_ROUNDS = 2
+"""Size of the run: messages do not depend on it, but for CGP, which sends what it has
+accepted, and GUIDE, whose packets hold at most one component per agent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodCost:
+    """Scalars and bytes of one method, per agent and round."""
+
+    method: str
+    """Name in the catalogue."""
+    scalars: tuple[float, float]
+    """Counted, up and down."""
+    num_bytes: tuple[float, float]
+    """Counted, up and down, envelopes included."""
+    paper: tuple[int, int]
+    """The paper's own accounting, up and down."""
+
+
+def measure_costs(dim: int) -> Iterator[MethodCost]:
+    """Yield the cost of every method, each from a run of its own."""
+    for name in METHODS:
+        spec = RunSpec(
+            problem="sphere",
+            method=name,
+            dim=dim,
+            num_agents=NUM_AGENTS,
+            num_initial=NUM_INITIAL,
+            num_rounds=NUM_ROUNDS,
+        )
+        trace = run(spec)
+        up, down = trace.scalars.values()
+        paper_up, paper_down = trace.scalars_paper.values()
+        bytes_up, bytes_down = trace.num_bytes.values()
+        yield MethodCost(
+            method=name,
+            scalars=(up, down),
+            num_bytes=(bytes_up, bytes_down),
+            paper=(paper_up, paper_down),
+        )

@@ -1,0 +1,146 @@
+"""The messages of the FTS and FTS-DE strategies.
+
+The weights of M shared features: M scalars up; M down from FTS, P M from FTS-DE with P
+regions. As the paper's tables were run, FTS sends a point instead: d scalars each way.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guidefbo.core.arrays import Matrix, Point, Values, frozen_array
+from guidefbo.core.errors import WireError
+from guidefbo.core.regions import REGION_COUNTS
+from guidefbo.wire import checks
+from guidefbo.wire.envelope import require_fields
+
+MAX_WEIGHT = 1e120
+"""Largest weight in size: far beyond any observation's, and its square is finite."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureWeights:
+    """One draw ω of an agent's feature weights, up to the server and on to a peer."""
+
+    KIND: ClassVar[str] = "fts.weights"
+
+    weights: Values
+    """(M,), one per shared feature."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", frozen_array(self.weights))
+        _check_weights(self.weights, ndim=1)
+
+    @property
+    def num_features(self) -> int:
+        """Number of shared features."""
+        return len(self.weights)
+
+    def to_body(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        return {"weights": self.weights.tolist()}
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> Self:
+        """Check the fields and build the message."""
+        require_fields(body, {"weights"}, "feature weights")
+        return cls(weights=checks.array(body["weights"], "weights", ndim=1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionWeights:
+    """The averaged weights of every region, the same for all agents."""
+
+    KIND: ClassVar[str] = "fts.regions"
+
+    weights: Matrix
+    """(P, M), one row a region."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", frozen_array(self.weights))
+        _check_weights(self.weights, ndim=2)
+        if self.num_regions not in REGION_COUNTS:
+            raise WireError(
+                "weights must have a row for each of 1, 2 or 4 regions, got "
+                f"{self.num_regions} rows."
+            )
+
+    @property
+    def num_regions(self) -> int:
+        """Number of regions."""
+        return self.weights.shape[0]
+
+    @property
+    def num_features(self) -> int:
+        """Number of shared features."""
+        return self.weights.shape[1]
+
+    def to_body(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        return {"weights": self.weights.tolist()}
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> Self:
+        """Check the fields and build the message."""
+        require_fields(body, {"weights"}, "region weights")
+        return cls(weights=checks.array(body["weights"], "weights", ndim=2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeerPoint:
+    """Where one agent's posterior draw peaks: FTS as the paper's tables were run."""
+
+    KIND: ClassVar[str] = "fts.point"
+
+    point: Point
+    """(d,), in the unit cube."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "point", frozen_array(self.point))
+        if self.point.ndim != 1 or not self.dim or not np.isfinite(self.point).all():
+            raise WireError(
+                "point must be one row of finite coordinates, got shape "
+                f"{self.point.shape}."
+            )
+        checks.in_box(self.point, "point")
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return len(self.point)
+
+    def to_body(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        return {"point": self.point.tolist()}
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> Self:
+        """Check the fields and build the message."""
+        require_fields(body, {"point"}, "a point")
+        return cls(point=checks.array(body["point"], "point", ndim=1))
+
+
+def same_features(num_features: int, expected: int, name: str) -> None:
+    """Refuse weights of another number of features than the study's."""
+    if num_features != expected:
+        raise WireError(
+            f"{name} must have {expected} feature weights, got {num_features}. Do all "
+            "sides use the same num_shared?"
+        )
+
+
+def _check_weights(weights: NDArray[np.float64], ndim: int) -> None:
+    if weights.ndim != ndim or not weights.size:
+        raise WireError(
+            f"weights must have {ndim} axes, none of them empty, got shape "
+            f"{weights.shape}."
+        )
+    # A comparison that not-a-number fails as well.
+    if not (np.abs(weights) <= MAX_WEIGHT).all():
+        raise WireError(
+            f"weights must be finite numbers of at most {MAX_WEIGHT:g} in size, and "
+            "they are not."
+        )
