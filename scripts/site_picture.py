@@ -1,6 +1,8 @@
 """Draw the picture of a site's agent: one of three labs that exchange guidance.
 
-python scripts/site_picture.py [-o docs/images/site.png]
+    python scripts/site_picture.py [-o docs/images/site.png]
+
+The labs' optima differ a little; two of the first lab's assays fail.
 """
 
 import argparse

@@ -698,7 +698,7 @@ def test_bad_upload_is_named_and_nothing_written(federation, tmp_path):
 
 
 def test_merge_refuses_what_it_cannot_do():
-    with pytest.raises(SettingsError, match="at least one upload"):
+    with pytest.raises(SettingsError, match="at least one, as in"):
         merge({})
     with pytest.raises(SettingsError, match="ucb exchanges nothing"):
         merge({"a": b""}, method="ucb")

@@ -10,9 +10,9 @@ from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
-from guidefbo.core.streams import Streams
+from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.build import build_agent_side, build_rule, build_server_side
-from guidefbo.methods.catalog import METHODS, RULES, STRATEGIES, Method
+from guidefbo.methods.catalog import METHODS, RULES, RULES_OF, STRATEGIES, Method
 from guidefbo.methods.settings import Settings
 from guidefbo.testing import (
     check_agent_side,
@@ -21,7 +21,7 @@ from guidefbo.testing import (
     check_server_side,
     example_posterior,
 )
-from guidefbo.testing.examples import guided_posterior
+from guidefbo.testing.examples import example_data, guided_posterior
 from guidefbo.wire.guide import GuidancePacket, OptimumUpload
 
 LIGHT = Settings.of({"num_paths": 60, "num_features": 64, "num_candidates": 120})
@@ -69,14 +69,33 @@ def test_agent_side_without_federation():
     )
 
 
-def test_server_side_of_every_strategy():
-    checked = []
-    for strategy in STRATEGIES:
-        server = build_server_side(Method(strategy=strategy, rule="ucb"), LIGHT)
-        if server is not None:
-            check_server_side(server, UPLOADS[strategy])
-            checked.append(strategy)
-    assert checked == ["guide"]
+@pytest.mark.parametrize("mode", ["method", "as-run"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_both_sides_of_every_strategy(strategy, mode):
+    """Uploads of the one side go to the other, and its packets come back."""
+    settings = replace(LIGHT, mode=mode, num_shared=40, num_probes=12)
+    method = Method(strategy=strategy, rule=RULES_OF[strategy][0])
+    side = build_agent_side(method, settings, Domain.box(3), MODEL)
+    server = build_server_side(method, settings)
+    if server is None:
+        check_agent_side(side)
+        return
+    uploads = {
+        agent: side.upload(
+            example_posterior(3, agent),
+            example_data(3, agent),
+            None,
+            Streams(0).of(agent, 1),
+        )
+        for agent in (4, 0, 17, 5)
+    }
+    check_server_side(server, uploads)
+    packets = server.aggregate(uploads, 1, Streams(0).at(Purpose.DISPATCH, t=1))
+    check_agent_side(side, packets=packets.values())
+
+
+def test_server_side_of_guide():
+    check_server_side(build_server_side(METHODS["guide-ucb"], LIGHT), UPLOADS["guide"])
 
 
 UPLOADS = {

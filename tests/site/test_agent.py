@@ -24,7 +24,13 @@ from tests.site.sites import (
 from guidefbo import Agent, AtMost, Bool, Choice, FedBOError, Float, Int, Space, SumTo
 from guidefbo.agent.guidance.field import GuidanceField
 from guidefbo.core.component import Components
-from guidefbo.core.errors import DataError, GuidanceWarning, SettingsError, SpaceError
+from guidefbo.core.errors import (
+    DataError,
+    FallbackWarning,
+    GuidanceWarning,
+    SettingsError,
+    SpaceError,
+)
 from guidefbo.site.merge import merge
 from guidefbo.site.trial import Origin, TrialState
 from guidefbo.wire.codec import encode
@@ -50,7 +56,7 @@ def snapshot(agent):
     ("name", "method"),
     [
         *((name, "guide-ucb") for name in SPACES),
-        *((name, "nei") for name in ("mixed", "grid", "shares")),
+        *((name, "nei") for name in ("mixed", "grid")),
         *((name, "ts") for name in ("mixed", "grid", "cut")),
     ],
 )
@@ -151,7 +157,8 @@ def test_questions_before_an_answer_differ(method, name):
 
 def test_batch_is_as_many_single_questions():
     one, other = told(num_results=5), told(num_results=5)
-    assert one.ask(4) == [other.ask() for _ in range(4)]
+    singles = [other.ask() for _ in range(4)]
+    assert [t.values for t in one.ask(4)] == [t.values for t in singles]
     assert len(one.ask(1)) == 1
 
 
@@ -168,7 +175,8 @@ def test_tiny_space_is_exhausted_before_it_repeats(num_agents):
     agent = make("tiny", num_agents=num_agents)
     seen = [tuple(t.values.values()) for t in agent.ask(4)]
     assert len(set(seen)) == 4
-    agent.ask(3)
+    with pytest.warns(FallbackWarning, match="one of them is asked again"):
+        agent.ask(3)
     for trial in agent.trials:
         agent.tell(trial, float(trial.values["b"]))
     seen = [tuple(t.values.values()) for t in agent.ask(4)]
@@ -315,7 +323,7 @@ def test_telling_the_same_again_changes_nothing():
         *(10**400, 1e101, -2e100, object(), np.float64("nan"), np.complex128(1)),
         np.array([1.0, 2.0]),
     ],
-    ids=lambda v: repr(v)[:25],
+    ids=lambda v: type(v).__name__ + repr(v)[:12].replace("<object obje", ""),
 )
 def test_what_is_no_finite_number_is_refused(value):
     agent = told(num_results=4)
@@ -468,25 +476,31 @@ def test_late_answer_to_an_expired_or_abandoned_trial_is_welcome():
     agent = make(expire_after=3)
     slow, given_up = agent.ask(2)
     assert agent.abandon(given_up).state == TrialState.ABANDONED
-    for k in range(3):
+    # Two were out, and three more make five.
+    for k in range(5):
         assert agent.trials[0].state == TrialState.PENDING
-        agent.tell({"x": k / 4, "y": 10.0}, float(k))
+        agent.tell({"x": k / 6, "y": 10.0}, float(k))
     assert agent.trials[0].state == TrialState.EXPIRED
     assert agent.tell(slow, 30.0).state == TrialState.DONE
     assert agent.tell(given_up, 40.0).state == TrialState.DONE
     assert agent.best().trial.id == given_up.id
     late = make(expire_after=1)
     trial = late.ask()
-    late.tell({"x": 0.5, "y": 10.0}, 1.0)
+    for value in (1.0, 2.0):
+        late.tell({"x": 0.5, "y": 10.0}, value)
+    assert late.trials[0].state == TrialState.EXPIRED
     assert late.tell(dict(trial.values), 2.0).id == trial.id
 
 
 def test_abandoned_region_is_free_again():
-    agent, other = told(num_results=5), told(num_results=5)
-    agent.abandon(agent.ask())
+    effort = LIGHT | {"num_raw": 200, "num_iterations": 50}
+    agent, other = (told(settings=effort, method="ucb", noise=0.1) for _ in range(2))
+    first = agent.ask()
+    agent.abandon(first)
     # The next question has another number and so other random numbers, no more.
-    nearby = np.linalg.norm(points(agent, [agent.ask()]) - points(other, [other.ask()]))
-    assert nearby < 0.05
+    assert points(agent, [agent.ask()]) == pytest.approx(
+        points(other, [other.ask()]), abs=0.02
+    )
 
 
 def test_what_was_answered_cannot_be_abandoned():
@@ -516,10 +530,9 @@ def test_nothing_is_best_without_a_result():
 
 
 @pytest.mark.parametrize("goal", ["max", "min"])
-@pytest.mark.parametrize("noise", [1.0, None])
-def test_a_repeated_good_point_is_better_than_a_lucky_one(goal, noise):
+def test_a_repeated_good_point_is_better_than_a_lucky_one(goal):
     sign = 1.0 if goal == "max" else -1.0
-    agent = Agent(Space(x=Float(0, 1)), goal=goal, noise=noise)
+    agent = Agent(Space(x=Float(0, 1)), goal=goal, noise=1.0)
     for value in (2.6, 3.9, 2.1, 3.3, 4.1, 1.9, 2.9, 3.2):
         agent.tell({"x": 0.8}, sign * value)
     for x, values in ((0.2, (1.3, 3.4, 2.4, 1.7)), (0.1, (2.5, 1.2, 3.1))):
@@ -532,6 +545,20 @@ def test_a_repeated_good_point_is_better_than_a_lucky_one(goal, noise):
     assert sign * best.mean == pytest.approx(3.0, abs=0.4)
     assert best.value == best.mean
     assert 0.0 < best.std < 1.0
+
+
+def test_lucky_point_is_not_believed_where_the_noise_is_fitted():
+    """Repeats show a noise of 0.8; two of them above its neighbours is luck."""
+    believed = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        agent = Agent(Space(x=Float(0, 1)), goal="max")
+        for x, level in [(0.8, 3.0)] * 8 + [(0.1, 2.2)] * 3 + [(0.2, 2.2)] * 4:
+            agent.tell({"x": x}, min(level + 0.8 * rng.standard_normal(), 3.75))
+        lucky = agent.tell({"x": 0.15}, 3.8)
+        assert agent.best().observed == lucky
+        believed += agent.best().trial == lucky
+    assert believed <= 3
 
 
 def test_known_spread_says_whom_to_believe():
@@ -924,6 +951,7 @@ def test_agent_beyond_the_federation_is_refused():
         ("expire_after", lambda: np.int64(9)),
         ("packet_lifetime", lambda: np.int64(9)),
     ],
+    ids=lambda part: part if isinstance(part, str) else "",
 )
 def test_numpy_numbers_in_the_setup_are_saved(option, value, tmp_path):
     given = {"space": BOX, "goal": "max", "settings": LIGHT} | {option: value()}

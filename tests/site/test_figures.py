@@ -338,7 +338,7 @@ def test_a_model_that_cannot_be_fitted(monkeypatch, tmp_path):
 
 
 def test_many_parameters_with_long_names(tmp_path):
-    name = "the $very$ long name\nof a parameter that nobody would want to read, number"
+    name = "the $very$ long name of a parameter that nobody would want to read; number"
     space = Space(**{f"{name} {i}": Float(0, 1) for i in range(15)})
     agent = told(space, lambda v: sum(v.values()), 4, initial=30)
     figure = agent.plot(tmp_path / "agent.png")

@@ -43,16 +43,18 @@ class Missing:
     """(f, d) failed."""
     radii: OtherValues
     """(f,) how near to each failed one no question is asked again."""
+    known: NDArray[np.float64]
+    """(k, d) observed without noise: their values are there, and nothing to learn."""
 
     def __post_init__(self) -> None:
-        for name in ("pending", "failed", "radii"):
+        for name in ("pending", "failed", "radii", "known"):
             object.__setattr__(self, name, frozen_array(getattr(self, name)))
 
     @classmethod
     def none(cls, dim: int) -> "Missing":
         """Return the case where every value is there."""
         nothing = np.empty((0, dim))
-        return cls(pending=nothing, failed=nothing, radii=np.empty(0))
+        return cls(pending=nothing, failed=nothing, radii=np.empty(0), known=nothing)
 
     @property
     def points(self) -> NDArray[np.float64]:
@@ -60,9 +62,12 @@ class Missing:
         return np.vstack([self.pending, self.failed])
 
     def forbids(self, X: Points) -> NDArray[np.bool_]:
-        """Return which rows of X would repeat a running or court a failed one."""
-        reach = np.concatenate([np.full(len(self.pending), SAME), self.radii])
-        q = squared_distances(X, self.points, np.ones_like(X[0]))
+        """Return which rows of X would repeat a question or court a failure."""
+        points = np.vstack([self.points, self.known])
+        reach = np.full(len(points), SAME)
+        p = len(self.pending)
+        reach[p : p + len(self.failed)] = self.radii
+        q = squared_distances(X, points, np.ones_like(X[0]))
         return np.asarray((q <= reach**2).any(axis=1))
 
 

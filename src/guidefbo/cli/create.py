@@ -16,6 +16,7 @@ from guidefbo.core.space_form import space_from_form
 from guidefbo.methods.settings import parse_settings
 from guidefbo.site.agent import Agent
 from guidefbo.site.lock import exclusive
+from guidefbo.site.trial import shown_value
 
 EXAMPLE = """\
 # A search space. Remove what you do not need; names are yours.
@@ -178,5 +179,5 @@ def _summary(agent: Agent, file: Path) -> list[str]:
 
 def shown_settings(agent: Agent) -> str:
     """Return the settings that differ from the defaults."""
-    pairs = ", ".join(f"{k}={v}" for k, v in agent.setup.settings.items())
+    pairs = ", ".join(f"{k}={shown_value(v)}" for k, v in agent.setup.settings.items())
     return f" ({pairs})" if pairs else ""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from guidefbo.cli.opened import changing, check_output, read_bytes
+from guidefbo.cli.opened import changing, check_output, read_bytes, refuse_agent
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.files import OutputError, write_atomically
 from guidefbo.methods.settings import parse_settings
@@ -18,6 +18,7 @@ from guidefbo.wire.envelope import MAX_BYTES
 def write_upload(file: Path, out: Path) -> str | None:
     """Write an agent's message and say its size; None where there is none."""
     check_output(out, file)
+    refuse_agent(out)
     agent = Agent.load(file)
     message = agent.upload()
     if message is None:
@@ -66,6 +67,7 @@ def merge_files(
         raise OutputError(f"Cannot create {out_dir}: {error.strerror}.") from error
     for out in outs.values():
         check_output(out, *uploads)
+        refuse_agent(out)
     for name, data in packets.items():
         out = outs[paths[name]]
         write_atomically(out, data)

@@ -10,6 +10,7 @@ from guidefbo.cli.speech import notice
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.files import OutputError, check_writable
 from guidefbo.site.agent import Agent
+from guidefbo.site.file import FORMAT as AGENT_FORMAT
 from guidefbo.site.lock import exclusive
 
 
@@ -39,6 +40,19 @@ def check_output(out: Path, *inputs: Path) -> None:
                 "file."
             )
     check_writable(out)
+
+
+def refuse_agent(out: Path) -> None:
+    """Refuse to write a message or a picture over somebody's results."""
+    if _is_agent(out):
+        raise SettingsError(
+            f"{out} holds an agent and would be lost. Name another file, or remove it "
+            "first."
+        )
+
+
+def _is_agent(path: Path) -> bool:
+    return path.is_file() and AGENT_FORMAT.encode() in read_bytes(path, 200)
 
 
 def read_bytes(path: Path, limit: int) -> bytes:

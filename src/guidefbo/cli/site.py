@@ -245,10 +245,11 @@ def plot(
 ) -> None:
     """Draw progress and what the model has learnt; changes nothing."""
     with sentences():
-        from guidefbo.cli.opened import check_output
+        from guidefbo.cli.opened import check_output, refuse_agent
         from guidefbo.site.agent import Agent
 
         check_output(out, file)
+        refuse_agent(out)
         agent = Agent.load(file)
         agent.plot(out)
         _say(f"wrote {out} (goal {agent.goal})")

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from guidefbo.core.errors import SpaceError
-from guidefbo.core.numbers import is_finite_number, shown
+from guidefbo.core.numbers import is_finite_number, plain, shown
 from guidefbo.core.parameters import LARGEST
 
 
@@ -31,11 +31,19 @@ class AtMost:
                 f"AtMost({{'water': 1, 'oil': 2}}, 1.5), got {shown(coefficients)}."
             )
         for name, number in [*coefficients.items(), ("the bound", self.bound)]:
-            _require_number(number, f"AtMost, {name}")
+            _require_number(plain(number), f"AtMost, {name}")
+        object.__setattr__(self, "bound", float(self.bound))
         if not any(coefficients.values()):
             raise SpaceError("AtMost needs a coefficient other than 0, got only zeros.")
         frozen = {str(name): float(a) for name, a in coefficients.items()}
         object.__setattr__(self, "coefficients", MappingProxyType(frozen))
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.coefficients.items()), self.bound))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A read-only mapping cannot be copied or sent to another process as it is.
+        return type(self), (dict(self.coefficients), self.bound)
 
     def excess(self, values: Mapping[str, Any]) -> float:
         """Return how far the sum lies above the bound; at most 0 where it holds."""
@@ -57,7 +65,7 @@ class SumTo:
 
     def __init__(self, total: float, *names: str) -> None:
         """Create the constraint sum(names) = total."""
-        _require_number(total, "SumTo")
+        _require_number(plain(total), "SumTo")
         if not all(isinstance(name, str) for name in names) or not (
             2 <= len(set(names)) == len(names)
         ):

@@ -4,17 +4,21 @@ The whole cube (a box), or less: coordinates that sit on steps, blocks that stan
 one option each, and columns subject to linear constraints.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from guidefbo.core.arrays import Points
+from guidefbo.core.arrays import Others, Points
 from guidefbo.core.designs import sobol
 from guidefbo.core.parameters import Bool, Choice, Int
 from guidefbo.core.polytope import Polytope
+
+Change = Callable[[Points], NDArray[np.float64]]
+"""(n, d) points -> (n, ways, d) points with one parameter changed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,31 +84,49 @@ class Domain:
 
     def sample(self, num_points: int, stream: np.random.Generator) -> Points:
         """Return independent points, uniform over the domain."""
-        return self._place(stream.random((num_points, self.dim)), stream)
+        return self.place(stream.random((num_points, self.num_parameters)), stream)
 
     def spread(self, num_points: int, stream: np.random.Generator) -> Points:
         """Return points that fill the domain evenly; under constraints, at random."""
-        return self._place(sobol(num_points, self.dim, stream), stream)
+        return self.place(sobol(num_points, self.num_parameters, stream), stream)
 
-    def moves(self, X: Points) -> NDArray[np.float64]:
-        """Return every row with one step or option changed, (n, moves, d).
+    def place(self, U: Others, stream: np.random.Generator) -> NDArray[np.float64]:
+        """Return the points whose parameters have the positions U, (n, parameters).
 
-        The number of moves grows with the sum of the options, never their product.
+        A choice has one position, whose equal parts stand for its options; constrained
+        coordinates are drawn at random instead.
         """
-        parts = [
-            _changed(X, slice(i, i + 1), parameter.steps(X[:, i])[..., None])
-            for i, parameter in self.stepped
-        ]
-        parts += [
-            _changed(X, slice(i, i + choice.size), np.eye(choice.size)[None])
-            for i, choice in self.blocks
-        ]
-        return np.concatenate(parts, axis=1)
-
-    def _place(self, X: Points, stream: np.random.Generator) -> Points:
+        X = U[:, self.groups]
+        for i, choice in self.blocks:
+            block = slice(i, i + choice.size)
+            X[:, block] = choice.at_share(U[:, self.groups[i]])
         if self.polytope is not None:
             X[:, self.columns] = self.polytope.sample(len(X), stream)
         return self.snap(X)
+
+    @property
+    def num_parameters(self) -> int:
+        """Number of parameters: a choice counts once."""
+        return int(self.groups[-1]) + 1
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """One function for each parameter with steps or options.
+
+        It returns every row of X with that parameter changed in every way worth
+        trying, (n, ways, d).
+        """
+        steps = [partial(_other_steps, i, p) for i, p in self.stepped]
+        options = [partial(_other_options, i, p) for i, p in self.blocks]
+        return (*steps, *options)
+
+
+def _other_steps(i: int, parameter: Int | Bool, X: Points) -> NDArray[np.float64]:
+    return _changed(X, slice(i, i + 1), parameter.steps(X[:, i])[..., None])
+
+
+def _other_options(i: int, choice: Choice, X: Points) -> NDArray[np.float64]:
+    return _changed(X, slice(i, i + choice.size), np.eye(choice.size)[None])
 
 
 def _changed(

@@ -3,6 +3,7 @@
 import os
 import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from guidefbo.core.errors import FedBOError
@@ -47,10 +48,10 @@ def write_atomically(path: Path, content: str | bytes) -> None:
                 os.fsync(file.fileno())
             os.chmod(name, _mode(path))
             os.replace(name, path)
-            _sync_folder(path.parent)
         except BaseException:
-            os.unlink(name)
+            Path(name).unlink(missing_ok=True)
             raise
+        _sync_folder(path.parent)
     except OSError as error:
         raise OutputError(f"Cannot write {path}: {error.strerror}.") from error
 
@@ -70,7 +71,7 @@ def _mode(path: Path) -> int:
 
 def _sync_folder(folder: Path) -> None:
     """See to it that the new name survives a power cut, where the system can."""
-    if os.name == "posix":
+    with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)

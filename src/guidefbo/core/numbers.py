@@ -34,6 +34,11 @@ def is_whole_number(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
+def plain(value: Any) -> Any:
+    """Return a NumPy number as Python's own, anything else as it is."""
+    return cast(Any, value).item() if isinstance(value, np.generic) else value
+
+
 def shown(value: Any) -> str:
     """Return a short text of a value: a message never repeats a megabyte."""
     return reprlib.repr(value)

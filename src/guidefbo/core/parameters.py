@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guidefbo.core.errors import SpaceError
-from guidefbo.core.numbers import is_finite_number, is_whole_number, shown
+from guidefbo.core.numbers import is_finite_number, is_whole_number, plain, shown
 
 LARGEST = 1e150
 """Largest bound in size; differences and ratios of larger ones overflow."""
+EDGE = 1e-12
+"""Positions nearer to an end of the unit interval than this stand for the end."""
 LARGEST_INT = 10**12
 """Largest whole number in size; cells of a longer range are lost in rounding."""
 FEW_LEVELS = 16
@@ -44,6 +46,8 @@ class Float:
     """Whether the unit interval is spread over the logarithm."""
 
     def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
         if not (
             is_finite_number(self.low)
             and is_finite_number(self.high)
@@ -68,6 +72,9 @@ class Float:
 
     def from_unit(self, u: float) -> float:
         """Return the value at position u of the unit interval."""
+        # Nobody weighs 5e-17 of anything: within rounding of an end, it is the end.
+        if u <= EDGE or u >= 1.0 - EDGE:
+            return float(self.low if u <= EDGE else self.high)
         if self.log:
             low, high = math.log(self.low), math.log(self.high)
             value = math.exp(low + u * (high - low))
@@ -253,7 +260,7 @@ class Choice:
                 f"Choice needs 2 to {MAX_OPTIONS} different options, got "
                 f"{shown(options)}."
             )
-        self._options = tuple(options)
+        self._options = tuple(plain(option) for option in options)
 
     @property
     def options(self) -> tuple[str | float | bool, ...]:
@@ -271,21 +278,27 @@ class Choice:
 
     def to_unit(self, value: Any) -> Block:
         """Return the block with a one at the option."""
+        value = plain(value)
         is_scalar = isinstance(value, str | bool) or is_finite_number(value)
         if not is_scalar or value not in self._options:
             raise SpaceError(
                 f"Expected one of {', '.join(map(repr, self._options))}, got "
                 f"{shown(value)}."
             )
-        return np.eye(self.size)[self._options.index(value)]
+        return _vertices(np.array(self._options.index(value)), self.size)
 
     def clean(self, value: Any) -> str | float | bool:
         """Return an allowed value as it was given among the options."""
-        return self._options[self._options.index(value)]
+        return self._options[self._options.index(plain(value))]
 
     def snap(self, u: Block) -> Block:
         """Return blocks, along the last axis, moved to their nearest option."""
-        return np.eye(self.size)[np.argmax(u, axis=-1)]
+        return _vertices(np.argmax(u, axis=-1), self.size)
+
+    def at_share(self, u: Block) -> Block:
+        """Return the blocks of the options whose equal parts of [0, 1] hold u."""
+        index = np.clip(np.floor(u * self.size), 0, self.size - 1).astype(np.intp)
+        return _vertices(index, self.size)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Choice) and self._options == other._options
@@ -298,6 +311,13 @@ class Choice:
 
 
 Parameter = Float | Int | Choice | Bool
+
+
+def _vertices(index: NDArray[np.intp], size: int) -> Block:
+    """Return blocks with a one at each index, along a new last axis."""
+    blocks = np.zeros((*index.shape, size))
+    np.put_along_axis(blocks, index[..., None], 1.0, axis=-1)
+    return blocks
 
 
 def _require_bool(name: str, value: Any) -> None:

@@ -15,12 +15,14 @@ from guidefbo.core.constraints import AtMost, Constraint, SumTo
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SpaceError
 from guidefbo.core.numbers import shown
-from guidefbo.core.parameters import Bool, Choice, Float, Int, Parameter
+from guidefbo.core.parameters import LARGEST, Bool, Choice, Float, Int, Parameter
 from guidefbo.core.polytope import Polytope
 
 SLACK = 0.01
-"""How far a told result may miss a constraint, relative to the constraint's reach:
-a scale that reads three digits never weighs a mixture to exactly one."""
+"""How far a told result may miss a constraint, relative to its bound or its largest
+term: a scale that reads three digits never weighs a mixture to exactly one."""
+FORBIDDEN = frozenset("=,\n\r\t")
+"""Characters that would make name=value,name=value ambiguous."""
 
 
 class Space:
@@ -41,6 +43,11 @@ class Space:
                 raise SpaceError(
                     f"Parameter {name} must be a Float, Int, Choice or Bool, got "
                     f"{shown(parameter)}."
+                )
+            if not name.strip() or name != name.strip() or set(name) & FORBIDDEN:
+                raise SpaceError(
+                    "A parameter's name must be a text without '=', ',' and line "
+                    f"breaks, not blank at its ends, got {name!r}."
                 )
         self._parameters = MappingProxyType(dict(parameters))
         self._constraints: tuple[Constraint, ...] = ()
@@ -147,6 +154,10 @@ class Space:
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A read-only mapping cannot be copied or sent to another process as it is.
+        return _rebuild, (dict(self._parameters), self._constraints)
+
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={p!r}" for name, p in self._parameters.items())
         limits = ", ".join(map(repr, self._constraints))
@@ -175,6 +186,8 @@ class Space:
         ends: dict[bool, list[float]] = {True: [], False: []}
         for c in self._constraints:
             a = np.array([c.coefficients.get(name, 0.0) for name in names])
+            if max(np.abs(a)) > LARGEST / max(high - low):
+                raise SpaceError(f"Expected numbers of moderate size, got {c}.")
             is_equal = isinstance(c, SumTo)
             bound = c.total if isinstance(c, SumTo) else c.bound
             rows[is_equal].append(a * (high - low))
@@ -198,13 +211,21 @@ class Space:
     def _check_reach(self, values: Mapping[str, Any]) -> None:
         """Refuse values that miss a constraint by more than rounding on a scale."""
         for c in self._constraints:
-            spans = (
+            spans = [
                 abs(a) * (p.high - p.low)
                 for name, a in c.coefficients.items()
                 if isinstance(p := self._parameters[name], Float)
-            )
-            reach = sum(spans)
+            ]
+            bound = c.total if isinstance(c, SumTo) else c.bound
+            reach = max(abs(bound), *spans)
             miss = c.excess(values)
             miss = abs(miss) if isinstance(c, SumTo) else miss
             if miss > SLACK * reach:
                 raise SpaceError(f"Expected values with {c}, missed by {miss:g}.")
+
+
+def _rebuild(
+    parameters: dict[str, Parameter], constraints: tuple[Constraint, ...]
+) -> Space:
+    space = Space(**parameters)
+    return space.subject_to(*constraints) if constraints else space

@@ -18,15 +18,46 @@ PAPER_DESIGNS = 20
 Count = Callable[[Settings, int], tuple[int, int]]
 """(settings, dim) -> scalars up and down."""
 
+
+def _none(settings: Settings, dim: int) -> tuple[int, int]:
+    del settings, dim
+    return 0, 0
+
+
+def _fts(settings: Settings, dim: int) -> tuple[int, int]:
+    del dim
+    return settings.num_shared, settings.num_shared
+
+
+def _fts_de(settings: Settings, dim: int) -> tuple[int, int]:
+    del dim
+    count = settings.num_regions * settings.num_shared
+    return count, count
+
+
+def _fmtbo(settings: Settings, dim: int) -> tuple[int, int]:
+    del settings, dim
+    return 2 + PAPER_RANKS, 2
+
+
+def _cgp(settings: Settings, dim: int) -> tuple[int, int]:
+    del settings
+    return dim + 2, PAPER_DESIGNS * dim
+
+
+def _guide(settings: Settings, dim: int) -> tuple[int, int]:
+    return 2 * dim + 2, settings.packet_size * (2 * dim + 1)
+
+
 PAPER_SCALARS: MappingProxyType[str, Count] = MappingProxyType(
     {
-        "independent": lambda s, d: (0, 0),
-        "placebo": lambda s, d: (0, 0),
-        "fts": lambda s, d: (s.num_shared, s.num_shared),
-        "fts-de": lambda s, d: (s.num_regions * s.num_shared,) * 2,
-        "fmtbo": lambda s, d: (2 + PAPER_RANKS, 2),
-        "cgp": lambda s, d: (d + 2, PAPER_DESIGNS * d),
-        "guide": lambda s, d: (2 * d + 2, s.packet_size * (2 * d + 1)),
+        "independent": _none,
+        "placebo": _none,
+        "fts": _fts,
+        "fts-de": _fts_de,
+        "fmtbo": _fmtbo,
+        "cgp": _cgp,
+        "guide": _guide,
     }
 )
 

@@ -16,12 +16,19 @@ from guidefbo.agent.strategies.independent import IndependentAgent
 from guidefbo.agent.strategies.placebo import PlaceboAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
+from guidefbo.methods.build_cgp import cgp_agent, cgp_server
+from guidefbo.methods.build_fmtbo import ei_rule, fmtbo_agent, fmtbo_server
+from guidefbo.methods.build_fts import (
+    fts_agent,
+    fts_de_agent,
+    fts_de_server,
+    fts_server,
+)
 from guidefbo.methods.catalog import Method
 from guidefbo.methods.settings import Settings
 from guidefbo.server.catalog import DISPATCHES, MERGINGS, REWEIGHTINGS
 from guidefbo.server.side import ServerSide
 from guidefbo.server.strategies.guide import GuideServer
-
 
 GRID_POINTS = 1000
 """Sobol points of Thompson sampling as the paper ran it."""
@@ -65,13 +72,25 @@ _AGENT_SIDES: MappingProxyType[str, Callable[[Settings, Domain, Model], AgentSid
     MappingProxyType(
         {
             "independent": lambda settings, domain, model: IndependentAgent(),
+            "fts": fts_agent,
+            "fts-de": fts_de_agent,
+            "fmtbo": fmtbo_agent,
+            "cgp": cgp_agent,
             "guide": _guide_agent,
             "placebo": _placebo_agent,
         }
     )
 )
 _SERVER_SIDES: MappingProxyType[str, Callable[[Settings], ServerSide]] = (
-    MappingProxyType({"guide": _guide_server})
+    MappingProxyType(
+        {
+            "fts": fts_server,
+            "fts-de": fts_de_server,
+            "fmtbo": fmtbo_server,
+            "cgp": cgp_server,
+            "guide": _guide_server,
+        }
+    )
 )
 
 
@@ -86,6 +105,7 @@ _RULES: MappingProxyType[str, Callable[[Settings], Rule]] = MappingProxyType(
         "ucb": lambda s: UpperConfidenceBound(beta=s.beta),
         "nei": lambda s: NoisyExpectedImprovement(num_fantasies=s.num_fantasies),
         "ts": _thompson,
+        "ei": ei_rule,
     }
 )
 

@@ -73,14 +73,15 @@ class Agent:
             num_agents: Number of sites, if known: their initial designs interlock.
                 All of them then use the same seed.
             settings: Settings of the method that differ from the defaults.
-            expire_after: A pending trial expires once that many later results came.
+            expire_after: A pending trial expires once that many results came beyond
+                those that were out when it was asked.
             packet_lifetime: Guidance is stale once that many results came after it.
         """
         setup = Setup(
             space=space,
             goal=goal,
             method=method,
-            settings=dict(settings or {}),
+            settings={} if settings is None else settings,
             seed=seed,
             noise=noise,
             initial=initial,
@@ -170,9 +171,11 @@ class Agent:
         Args:
             n: Size of a batch; None for a single trial.
         """
-        if n is None:
-            return self._ask_one()
-        return [self._ask_one() for _ in range(require_count("n", n, 1))]
+        count = 1 if n is None else require_count("n", n, 1)
+        num_pending = len(self._book.in_state(TrialState.PENDING))
+        due_at = self._book.num_told + num_pending + count
+        trials = [self._ask_one(due_at) for _ in range(count)]
+        return trials[0] if n is None else trials
 
     def tell(
         self,
@@ -202,6 +205,8 @@ class Agent:
 
     def abandon(self, trial: Trial | int) -> Trial:
         """Give up a pending trial, so that its region is free again."""
+        if isinstance(trial, Mapping):
+            raise DataError(f"Expected a trial or its id, got {shown(trial)}.")
         known = self._find(trial)
         if known.state in (TrialState.DONE, TrialState.FAILED):
             raise DataError(
@@ -233,7 +238,7 @@ class Agent:
             goal=self.goal,
             trial=done[k],
             mean=sign * float(mean[k]),
-            std=float(std[k]),
+            std=float(std[k]) if np.ptp(y) > 0.0 else None,
             observed=done[int(np.argmax(y))],
         )
 
@@ -248,7 +253,7 @@ class Agent:
         try:
             with single_blas_thread():
                 return self._policy.upload(self._fit(), self._guidance.packet, address)
-        except NUMERICAL as error:
+        except (*NUMERICAL, WireError) as error:
             warnings.warn(
                 f"No message could be computed from these data ({error}).",
                 FallbackWarning,
@@ -324,19 +329,21 @@ class Agent:
         best = self.best()
         return "\n".join([head, str(best or "no result yet"), str(self.guidance)])
 
-    def _ask_one(self) -> Trial:
+    def _ask_one(self, due_at: int) -> Trial:
         with single_blas_thread():
             x, origin, is_guided = self._next_point()
-        return self._book.open(self.space.from_unit(x), origin, is_guided)
+        return self._book.open(
+            self.space.from_unit(x), origin, guided=is_guided, due_at=due_at
+        )
 
     def _next_point(self) -> tuple[Point, Origin, bool]:
         num_done = len(self._book.in_state(TrialState.DONE))
         num_pending = len(self._book.in_state(TrialState.PENDING))
         if num_done == 0 or num_done + num_pending < self._setup.num_initial:
-            return self._design_point(), Origin.DESIGN, False
+            return self._design_point()
         return self._model_point()
 
-    def _design_point(self) -> Point:
+    def _design_point(self) -> tuple[Point, Origin, bool]:
         trials = self._book.trials
         first = sum(trial.origin == Origin.DESIGN for trial in trials)
         missing = self._book.missing()
@@ -345,8 +352,8 @@ class Agent:
             x = design_point(self._setup, k)
             is_known = len(known) > 0 and bool((np.abs(known - x) < 1e-9).all(1).any())
             if not is_known and not missing.forbids(x[None])[0]:
-                return x
-        return self._filling_point()
+                return x, Origin.DESIGN, False
+        return self._filling_point(), Origin.FALLBACK, False
 
     def _model_point(self) -> tuple[Point, Origin, bool]:
         guidance = self.guidance
@@ -359,7 +366,7 @@ class Agent:
                 guidance.packet if is_guided else None,
                 self.t,
                 self._address(self._book.next_id),
-                self._book.missing(),
+                self._book.missing(has_noise=self._setup.noise != 0.0),
             )
         except NUMERICAL as error:
             warnings.warn(
@@ -374,9 +381,17 @@ class Agent:
         return x, Origin.MODEL, is_guided
 
     def _filling_point(self) -> Point:
-        missing = self._book.missing()
+        missing = self._book.missing(has_noise=self._setup.noise != 0.0)
         known = self._book.points(list(self._book.trials))
-        return filling_point(self._setup, self._book.next_id, known, missing.forbids)
+        x = filling_point(self._setup, self._book.next_id, known, missing.forbids)
+        if missing.forbids(x[None])[0]:
+            warnings.warn(
+                "Every point that was found is pending, failed nearby or, without "
+                "noise, known already; one of them is asked again.",
+                FallbackWarning,
+                stacklevel=5,
+            )
+        return x
 
     def _fit(self) -> Fitted:
         """Return the posterior of what was told so far, fitted once."""

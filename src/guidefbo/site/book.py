@@ -52,7 +52,12 @@ class Book:
         return [trial for trial in self._trials.values() if trial.state == state]
 
     def open(
-        self, values: Mapping[str, Any], origin: Origin, guided: bool = False
+        self,
+        values: Mapping[str, Any],
+        origin: Origin,
+        *,
+        guided: bool = False,
+        due_at: int | None = None,
     ) -> Trial:
         """Enter a new trial, pending."""
         trial = Trial(
@@ -61,7 +66,7 @@ class Book:
             goal=self._goal,
             origin=origin,
             guided=guided,
-            asked_at=self.num_told,
+            due_at=self.num_told + 1 if due_at is None else due_at,
         )
         self.enter(trial)
         return trial
@@ -117,8 +122,12 @@ class Book:
         has_std = len(done) > 0 and not np.isnan(std).all()
         return Dataset(X=self.points(done), y=y, std=std if has_std else None)
 
-    def missing(self) -> Missing:
-        """Return the pending and the failed points."""
+    def missing(self, *, has_noise: bool = True) -> Missing:
+        """Return the pending and the failed points.
+
+        Args:
+            has_noise: Without noise a known point is not worth another question.
+        """
         pending = self.in_state(TrialState.PENDING)
         failed = self.in_state(TrialState.FAILED)
         successes = [t.records[-1].order for t in self.in_state(TrialState.DONE)]
@@ -129,6 +138,7 @@ class Book:
             pending=self.points(pending),
             failed=self.points(failed),
             radii=np.maximum(FAILED_RADIUS / np.sqrt(1.0 + since), MIN_FAILED_RADIUS),
+            known=self.points([] if has_noise else self.in_state(TrialState.DONE)),
         )
 
     def points(self, trials: list[Trial]) -> Points:
@@ -138,5 +148,5 @@ class Book:
 
     def _expire(self) -> None:
         for trial in self.in_state(TrialState.PENDING):
-            if self.num_told - trial.asked_at >= self._expire_after:
+            if self.num_told - trial.due_at >= self._expire_after:
                 self._trials[trial.id] = replace(trial, state=TrialState.EXPIRED)

@@ -32,20 +32,22 @@ def design_point(setup: Setup, k: int) -> Point:
         jitter = [
             streams.at(Purpose.DESIGN_JITTER, agent=n) for n in range(setup.num_agents)
         ]
-        x = collaborative_latin_hypercube(
+        u = collaborative_latin_hypercube(
             setup.num_agents,
             setup.num_initial,
-            domain.dim,
+            domain.num_parameters,
             streams.at(Purpose.DESIGN_CELLS),
             jitter,
         )[setup.agent_id, k]
     else:
         stream = streams.at(Purpose.DESIGN_SOBOL, agent=setup.agent_id)
-        x = sobol(k + 1, domain.dim, stream)[k]
+        u = sobol(k + 1, domain.num_parameters, stream)[k]
+    stream = streams.at(Purpose.DESIGN_SOBOL, agent=setup.agent_id, t=1)
+    x = domain.place(u[None], stream)[0]
     if domain.polytope is not None:
-        stream = streams.at(Purpose.DESIGN_SOBOL, agent=setup.agent_id, t=1)
+        stream = streams.at(Purpose.DESIGN_SOBOL, agent=setup.agent_id, t=2)
         x[domain.columns] = herd(domain.polytope, k + 1, stream)[k]
-    return domain.snap(x[None])[0]
+    return x
 
 
 def herd(polytope: Polytope, num_points: int, stream: np.random.Generator) -> Points:

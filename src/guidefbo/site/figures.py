@@ -110,8 +110,9 @@ def _draw_progress(axes: Any, agent: Agent, best: Best | None) -> None:
         running = np.maximum if agent.goal == "max" else np.minimum
         held, end = running.accumulate(told), len(agent.trials)
         pictures.draw_steps(axes, ids, held, end, "best so far")
-        k, mean, std = best.trial.id, best.mean, best.std
-        word = f"recommended: trial {k}, {mean:.4g} (std {std:.2g})"
+        k, mean, std = best.trial.id, best.mean, best.std or 0.0
+        spread = "" if best.std is None else f" (std {std:.2g})"
+        word = f"recommended: trial {k}, {mean:.4g}{spread}"
         pictures.draw_star(axes, k, mean, 2.0 * std, word)
     pictures.finish_history(axes, len(agent.trials), "trial", "value")
 

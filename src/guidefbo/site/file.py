@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FORMAT = "guidefbo-agent"
 VERSION = 1
+MAX_COUNT = 10**9
+"""More things than that were never told to anybody."""
 
 
 class AgentFileError(FedBOError, ValueError):
@@ -39,7 +41,7 @@ def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial]]:
     """Return what a file holds, every field checked."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
         raise AgentFileError(
             f"Cannot read {path}: {reason}. Create an agent with: guidefbo init {path} "
@@ -58,9 +60,14 @@ def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial]]:
             _trial_from_form(item, k, setup)
             for k, item in enumerate(_list(form["trials"], "trials"), start=1)
         ]
+        orders = [record.order for trial in trials for record in trial.records]
+        if len(set(orders)) != len(orders):
+            raise DataError("expected every record to have an order of its own.")
     except AgentFileError as error:
         raise AgentFileError(f"{path}: {error}") from error
-    except (FedBOError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except KeyError as error:
+        raise AgentFileError(f"{path} is damaged: {error} is missing.") from error
+    except (FedBOError, ValueError, TypeError, RecursionError) as error:
         raise AgentFileError(f"{path} is damaged or not an agent: {error}") from error
     return setup, guidance, trials
 
@@ -91,7 +98,7 @@ def _trial_to_form(trial: Trial) -> dict[str, Any]:
         "values": dict(trial.values),
         "origin": str(trial.origin),
         "guided": trial.guided,
-        "asked_at": trial.asked_at,
+        "due_at": trial.due_at,
         "state": str(trial.state),
         "records": [
             {"order": r.order, "value": r.value, "std": r.std, "failed": r.failed}
@@ -111,7 +118,7 @@ def _trial_from_form(form: Any, expected_id: int, setup: Setup) -> Trial:
         goal=setup.goal,
         origin=Origin(form["origin"]),
         guided=form["guided"] is True,
-        asked_at=require_count("asked_at", form["asked_at"], 0),
+        due_at=_count("due_at", form["due_at"], 0),
         state=TrialState(form["state"]),
         records=records,
     )
@@ -127,11 +134,18 @@ def _record_from_form(form: Any) -> Record:
     form = _table(form, "a record")
     check_told(form["value"], form["std"], form["failed"])
     return Record(
-        order=require_count("order", form["order"], 1),
+        order=_count("order", form["order"], 1),
         value=form["value"],
         std=form["std"],
         failed=form["failed"],
     )
+
+
+def _count(name: str, value: Any, low: int) -> int:
+    count = require_count(name, value, low)
+    if count > MAX_COUNT:
+        raise DataError(f"expected {name} to be at most {MAX_COUNT}, got {count}.")
+    return count
 
 
 def _table(form: Any, what: str) -> Mapping[str, Any]:

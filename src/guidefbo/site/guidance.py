@@ -52,11 +52,14 @@ def read_packet(packet: Any, packet_type: type[Any] | None, dim: int) -> Any:
     """
     if packet_type is None:
         raise WireError("this method takes no guidance.")
-    if isinstance(packet, str):
-        packet = packet.encode()
-    elif isinstance(packet, packet_type):
-        # Through the codec: an object handed over is no better than bytes.
-        packet = encode(packet)
+    try:
+        if isinstance(packet, str):
+            packet = packet.encode()
+        elif isinstance(packet, packet_type):
+            # Through the codec: an object handed over is no better than bytes.
+            packet = encode(packet)
+    except ValueError as error:
+        raise WireError(f"a packet must be a valid message: {error}.") from error
     if not isinstance(packet, bytes):
         raise WireError(
             "a packet must be the bytes of a message or a "

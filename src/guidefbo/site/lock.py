@@ -54,7 +54,7 @@ def exclusive(
         )
     attempt = _find_lock()
     try:
-        handle = os.open(lock_path(path), os.O_RDONLY | os.O_CREAT, 0o666)
+        handle = _open(lock_path(path))
     except OSError as error:
         raise OutputError(
             f"Cannot lock {path}: {error.strerror}. May you write into its folder?"
@@ -64,6 +64,14 @@ def exclusive(
         yield
     finally:
         os.close(handle)
+
+
+def _open(path: Path) -> int:
+    try:
+        # Network file systems give an exclusive lock only to those who may write.
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except PermissionError:
+        return os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)
 
 
 def _acquire(

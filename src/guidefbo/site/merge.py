@@ -1,10 +1,10 @@
 """What the coordinator of a federation does with the uploads of one round."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from guidefbo.core.errors import SettingsError, WireError
-from guidefbo.core.numbers import require_count
+from guidefbo.core.numbers import require_count, shown
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.core.threads import single_blas_thread
 from guidefbo.methods.build import build_server_side
@@ -12,10 +12,11 @@ from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
 from guidefbo.server.side import ServerSide
 from guidefbo.wire.codec import decode, encode
+from guidefbo.wire.envelope import Message
 
 
 def merge(
-    uploads: Mapping[str, bytes],
+    uploads: Mapping[str, bytes | str | Message],
     *,
     method: str = "guide-ucb",
     t: int = 1,
@@ -28,7 +29,8 @@ def merge(
     on the order in which the uploads arrived.
 
     Args:
-        uploads: The message of each site as it came, by name.
+        uploads: The message of each site by name: as `upload` gave it, or its bytes or
+            text.
         method: Name in the method catalogue, the sites' own.
         t: Round, from 1.
         seed: Root of the server's randomness.
@@ -40,8 +42,15 @@ def merge(
             f"Method {method} exchanges nothing, so there is nothing to merge. Name "
             "the method of the sites, for example guide-ucb."
         )
-    if not uploads:
-        raise SettingsError("Expected at least one upload, got none.")
+    if not isinstance(uploads, Mapping) or not uploads:
+        raise SettingsError(
+            "Expected the uploads of the sites by name, at least one, as in "
+            f"{{'north': message}}, got {shown(uploads)}."
+        )
+    if not all(isinstance(name, str) for name in uploads):
+        raise SettingsError(
+            f"Expected names that are texts, got {shown(set(uploads))}."
+        )
     streams, t = Streams(seed), require_count("t", t, 1)
     names = sorted(uploads)
     read = [_read(name, uploads[name], server) for name in names]
@@ -55,8 +64,14 @@ def merge(
     return {names[n]: encode(packet) for n, packet in sorted(packets.items())}
 
 
-def _read(name: str, data: bytes, server: ServerSide) -> Any:
+def _read(name: str, data: bytes | str | Message, server: ServerSide) -> Any:
     try:
+        if isinstance(data, str):
+            data = data.encode(errors="replace")
+        elif isinstance(data, server.upload_type):
+            data = encode(cast(Message, data))
+        if not isinstance(data, bytes):
+            raise WireError(f"expected an upload of this method, got {shown(data)}.")
         return decode(data, server.upload_type)
     except WireError as error:
         raise WireError(f"{name}: {error}") from error

@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
+from guidefbo.agent.dataset import MAX_VALUE
 from guidefbo.agent.policy import Policy
+from guidefbo.agent.surrogate.fit import Bounds
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import SitePriors
 from guidefbo.agent.units import Units
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.goal import require_goal
-from guidefbo.core.numbers import is_finite_number, require_count, shown
+from guidefbo.core.numbers import is_finite_number, plain, require_count, shown
 from guidefbo.core.space import Space
 from guidefbo.core.space_form import space_from_form, space_to_form
 from guidefbo.core.streams import Streams
@@ -19,6 +21,11 @@ from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
 from guidefbo.server.side import ServerSide
 
+COUNTS = (("seed", 0), ("agent_id", 0), ("expire_after", 1), ("packet_lifetime", 1))
+"""Whole numbers of a setup and the least each may be."""
+MIN_LENGTHSCALE = 0.1
+"""Shortest lengthscale of a one-parameter model; it grows as √d. Shorter ones would let
+every value be a spike of its own, and leave nothing to be called noise."""
 MIN_INITIAL = 5
 MAX_INITIAL = 20
 """Limits of the default size of the initial design, two points a parameter."""
@@ -47,7 +54,7 @@ class Setup:
     num_agents: int | None = None
     """Number of sites, where it is known; they then share one seed and one design."""
     expire_after: int = 50
-    """A pending trial expires once that many later results were told."""
+    """A pending trial expires once that many results more than were out were told."""
     packet_lifetime: int = 10
     """Guidance is stale once that many results were told after it came."""
 
@@ -58,22 +65,35 @@ class Setup:
                 "Space(dose=Float(0, 1))."
             )
         require_goal(self.goal)
-        find_method(self.method)
-        Settings.of(self.settings)
-        Streams(self.seed)
-        for name, low in (("agent_id", 0), ("expire_after", 1), ("packet_lifetime", 1)):
-            require_count(name, getattr(self, name), low)
-        if self.initial is not None:
-            require_count("initial", self.initial, 1)
-        if self.num_agents is not None:
-            require_count("num_agents", self.num_agents, self.agent_id + 1)
+        if find_method(self.method).strategy == "cgp":
+            raise SettingsError(
+                f"{self.method} compares the values of one site with those of another, "
+                "and sites need not share a scale; it runs in simulations only. Try "
+                "guide-ucb."
+            )
+        if not isinstance(self.settings, Mapping):
+            raise SettingsError(
+                "settings must hold values by name, as in {'beta': 2.0}, got "
+                f"{shown(self.settings)}."
+            )
+        checked = Settings.of({k: plain(v) for k, v in self.settings.items()})
+        self._set("settings", {name: getattr(checked, name) for name in self.settings})
+        for name, low in COUNTS:
+            self._set(name, require_count(name, getattr(self, name), low))
+        for name, low in (("initial", 1), ("num_agents", self.agent_id + 1)):
+            if getattr(self, name) is not None:
+                self._set(name, require_count(name, getattr(self, name), low))
+        self._set("noise", plain(self.noise))
         if self.noise is not None and not (
-            is_finite_number(self.noise) and self.noise >= 0.0
+            is_finite_number(self.noise) and 0.0 <= self.noise <= MAX_VALUE
         ):
             raise SettingsError(
-                "noise must be None or a finite standard deviation, got "
-                f"{shown(self.noise)}."
+                "noise must be a finite standard deviation of at least 0, or not be "
+                f"given, got {shown(self.noise)}."
             )
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
 
     @property
     def num_initial(self) -> int:
@@ -94,6 +114,9 @@ class Setup:
             noise_std=self.noise,
             priors=SitePriors() if settings.fit == "map" else None,
             units=Units.tempered,
+            bounds=Bounds(
+                lengthscale=(MIN_LENGTHSCALE * domain.num_parameters**0.5, 1e2)
+            ),
             groups=domain.groups if domain.blocks else None,
         )
         return build_policy(find_method(self.method), settings, domain, model)

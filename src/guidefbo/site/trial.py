@@ -6,7 +6,7 @@ from typing import Any, NoReturn, cast
 
 from guidefbo.agent.dataset import MAX_VALUE
 from guidefbo.core.errors import DataError
-from guidefbo.core.numbers import is_finite_number, shown
+from guidefbo.core.numbers import is_finite_number, plain, shown
 
 
 class TrialState(StrEnum):
@@ -46,6 +46,10 @@ class Values(dict[str, Any]):
     __setitem__ = __delitem__ = __ior__ = cast(Any, _refuse)
     update = setdefault = pop = popitem = clear = cast(Any, _refuse)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies, and trials sent to another process, are built whole.
+        return type(self), (dict(self),)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
@@ -75,8 +79,8 @@ class Trial:
     """Where the point comes from."""
     guided: bool = False
     """Whether guidance from other sites took part in choosing it."""
-    asked_at: int = 0
-    """How many things had been told when it was asked."""
+    due_at: int = 0
+    """How many things will have been told once this and all pending trials are back."""
     state: TrialState = TrialState.PENDING
     """Where it stands."""
     records: tuple[Record, ...] = ()
@@ -127,8 +131,8 @@ class Best:
     """The observed point of best posterior mean."""
     mean: float
     """That mean, in the site's units."""
-    std: float
-    """Its standard deviation: how well the value there is known."""
+    std: float | None
+    """Its standard deviation, None while the results show no scale to measure by."""
     observed: Trial
     """The trial with the best single observation, lucky or not."""
 
@@ -144,9 +148,10 @@ class Best:
 
     def __str__(self) -> str:
         values = ", ".join(f"{k}={shown_value(v)}" for k, v in self.values.items())
+        spread = "" if self.std is None else f" ± {self.std:.3g}"
         return (
             f"best by posterior mean (goal {self.goal}): trial {self.trial.id}, "
-            f"{self.mean:.6g} ± {self.std:.3g} at {values}\n"
+            f"{self.mean:.6g}{spread} at {values}\n"
             f"best single observation: trial {self.observed.id}, "
             f"{self.observed.value:.6g}"
         )
@@ -154,6 +159,7 @@ class Best:
 
 def check_told(value: Any, std: Any, failed: Any) -> None:
     """Refuse what is neither a finite value nor a failure."""
+    value, std = plain(value), plain(std)
     if failed is not None:
         if value is not None or std is not None or not isinstance(failed, str):
             raise DataError(

@@ -22,8 +22,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from guidefbo.agent.decision.nei import (
-    _log_improvement_slope,  # pyright: ignore[reportPrivateUsage]
     log_improvement,
+    log_improvement_slope,
 )
 from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.core.arrays import Points, Values
@@ -90,7 +90,7 @@ class LogImprovement:
             u = (mean - self.best) / std
             log_h = log_improvement(u)
             terms.append(np.log(weight) + np.log(std) + log_h)
-            slope = _log_improvement_slope(u, log_h)
+            slope = log_improvement_slope(u, log_h)
             # u depends on x through mean and std.
             from_std = (1.0 - slope * u) / std
             gradients.append(

@@ -44,7 +44,7 @@ def log_improvement(u: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(u < -1.0, tail, near)
 
 
-def _log_improvement_slope(
+def log_improvement_slope(
     u: NDArray[np.float64], log_h: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return d log h / du = cdf(u) / h(u); far out the logarithms lose their digits."""
@@ -95,6 +95,6 @@ class LogNoisyImprovement:
         value = np.log(std) + peak + np.log(total / len(self.incumbents))  # E22
         share /= total[:, None]
         # u depends on x through mean and std.
-        slope = share * _log_improvement_slope(u, log_h) / std[:, None]
+        slope = share * log_improvement_slope(u, log_h) / std[:, None]
         from_std = 1.0 / std - np.einsum("bm,bm->b", slope, u)
         return value, pull_back(slope) + from_std[:, None] * std_gradient

@@ -18,7 +18,7 @@ from scipy.optimize import fmin_l_bfgs_b
 
 from guidefbo.agent.decision.constrained import climb_within
 from guidefbo.agent.decision.rule import Acquisition
-from guidefbo.core.arrays import Point, Points, Values
+from guidefbo.core.arrays import Others, Point, Points, Values
 from guidefbo.core.domain import Domain
 
 Forbids = Callable[[Points], NDArray[np.bool_]]
@@ -28,8 +28,8 @@ MAX_ALTERNATIONS = 3
 """Climbs of the free coordinates, with moves of the others between them."""
 NUM_FINALISTS = 5
 """Starts that go on after the first of them."""
-MAX_MOVES = 20
-"""Moves of one start between two climbs."""
+MAX_SWEEPS = 5
+"""Sweeps over all steps and options between two climbs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +61,8 @@ def maximise_acquisition(
         settings: How hard to look.
         stream: Randomness of the search.
         near: Further starts, say the best points known.
-        forbids: Points that may not be returned; None where all others are worse
-            than nothing: then every point found was forbidden.
+        forbids: Says which points may not be returned. Where that is all that were
+            found, the answer is None.
     """
     raw = domain.spread(settings.num_raw, stream)
     scores = acquisition.value(raw)
@@ -92,8 +92,8 @@ def choose_starts(
 
 def ascend(
     acquisition: Acquisition, starts: Points, domain: Domain, max_iterations: int
-) -> Points:
-    """Return where climbing and moving lead from each start."""
+) -> Others:
+    """Return where climbing and moving lead, from all starts or the best of them."""
     if not domain.is_discrete:
         return _climb_free(acquisition, starts, domain, max_iterations)
     ends, best = starts, -np.inf
@@ -131,24 +131,27 @@ def climb(acquisition: Acquisition, starts: Points, max_iterations: int) -> Poin
 def move(
     acquisition: Acquisition, starts: Points, domain: Domain
 ) -> tuple[Points, Values]:
-    """Move every start to its best neighbour until none is better.
+    """Move every start, one parameter after the other, until none is better.
 
-    Return where that leads, and the acquisition there.
+    A sweep tries every step and option of a parameter with all others as they are, so
+    it evaluates as many points as there are options in all. Return where that leads,
+    and the acquisition there.
     """
     ends, reached = starts.copy(), acquisition.value(starts)
-    climbing = np.arange(len(starts))
-    for _ in range(MAX_MOVES):
-        moves = domain.moves(ends[climbing])
-        values = acquisition.value(moves.reshape(-1, domain.dim))
-        values = values.reshape(len(climbing), -1)
-        best = values.argmax(axis=1)
-        gain = np.take_along_axis(values, best[:, None], axis=1)[:, 0]
-        is_better = gain > reached[climbing]
-        climbing = climbing[is_better]
-        if not len(climbing):
+    rows = np.arange(len(starts))
+    for _ in range(MAX_SWEEPS):
+        before = reached.copy()
+        for change in domain.changes:
+            moves = change(ends)
+            values = acquisition.value(moves.reshape(-1, domain.dim))
+            values = values.reshape(len(starts), -1)
+            best = values.argmax(axis=1)
+            gain = values[rows, best]
+            is_better = gain > reached
+            ends[is_better] = moves[is_better, best[is_better]]
+            reached[is_better] = gain[is_better]
+        if (reached <= before).all():
             break
-        ends[climbing] = moves[is_better, best[is_better]]
-        reached[climbing] = gain[is_better]
     return ends, reached
 
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guidefbo.agent.surrogate.linalg import factorise
 from guidefbo.agent.surrogate.posterior import Posterior, SamplePath
 from guidefbo.core.arrays import Point, Points, Values
 from guidefbo.core.designs import sobol
@@ -52,8 +51,7 @@ class GridThompsonSampling:
     ) -> "PathAcquisition":
         """Draw the values on the grid; the search finds the point that won."""
         grid = sobol(self.num_points, posterior.dim, stream)
-        mean, cov = posterior.joint(grid)
-        draw = mean + factorise(cov) @ stream.standard_normal(len(grid))
+        draw = posterior.draw(grid, stream)
         return PathAcquisition(path=Peak(at=grid[int(np.argmax(draw))]))
 
 

@@ -56,6 +56,11 @@ class InterventionalPosterior:
         S = self.scaling(X)
         return mean, S[:, None] * cov * S  # E18
 
+    def draw(self, X: Points, stream: np.random.Generator) -> Values:
+        """Return one joint draw of the values at the rows of X."""
+        mean, _ = self.local.predict(X)
+        return mean + self.scaling(X) * (self.local.draw(X, stream) - mean)
+
     def fantasise(self, num_fantasies: int, stream: np.random.Generator) -> Fantasies:
         """Condition on quasi-random draws of the values at the observed inputs."""
         fantasies = self.local.fantasise(num_fantasies, stream)

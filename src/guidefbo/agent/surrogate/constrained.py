@@ -142,6 +142,10 @@ class ConstrainedPosterior:
         )
         return ConstrainedFantasies(inner=inner, num_observed=self.num_observed)
 
+    def draw(self, X: Points, stream: np.random.Generator) -> Values:
+        """Return one joint draw of the first model's values at the rows of X."""
+        return self.first().draw(X, stream)
+
     def sample_path(self, num_features: int, stream: np.random.Generator) -> SamplePath:
         """Draw one path of the first model."""
         return self.first().sample_path(num_features, stream)

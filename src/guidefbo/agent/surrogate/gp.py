@@ -147,6 +147,11 @@ class GaussianProcess:
         )
         return self.hyper.mean + k @ self.alpha, prior - w @ w.T  # E03
 
+    def draw(self, X: Points, stream: np.random.Generator) -> Values:
+        """Return one joint draw of the values at the rows of X."""
+        mean, cov = self.joint(X)
+        return mean + factorise(cov) @ stream.standard_normal(len(X))
+
     def fantasise(self, num_fantasies: int, stream: np.random.Generator) -> Fantasies:
         """Condition on quasi-random draws of the values at the observed inputs."""
         # Fantasies and paths are built from a posterior, hence imported late.

@@ -74,15 +74,19 @@ class MixedPosterior:
         spread = [w * (C + np.outer(mu - mean, mu - mean)) for w, mu, C in parts]
         return mean, _sum(spread)  # E65
 
+    def draw(self, X: Points, stream: np.random.Generator) -> Values:
+        """Return one joint draw of one part's values at the rows of X."""
+        return self._part(stream).draw(X, stream)
+
     def fantasise(self, num_fantasies: int, stream: np.random.Generator) -> Fantasies:
         """Condition one part on draws of its own values at the observed inputs."""
-        return self._draw(stream).fantasise(num_fantasies, stream)
+        return self._part(stream).fantasise(num_fantasies, stream)
 
     def sample_path(self, num_features: int, stream: np.random.Generator) -> SamplePath:
         """Draw one continuous path, of one part."""
-        return self._draw(stream).sample_path(num_features, stream)
+        return self._part(stream).sample_path(num_features, stream)
 
-    def _draw(self, stream: np.random.Generator) -> GaussianProcess:
+    def _part(self, stream: np.random.Generator) -> GaussianProcess:
         return self.models[int(stream.choice(len(self.models), p=self.weights))]
 
 

@@ -15,6 +15,8 @@ from guidefbo.core.arrays import Values
 
 MIN_NOISE_VARIANCE = 1e-6
 """Floor of a known noise variance, in model units: exact data still need a factor."""
+MAX_NOISE_STD = 1e6
+"""Ceiling of a known standard deviation, in model units."""
 MAX_FIT = 1000
 """Most observations the hyperparameters are fitted to; the posterior uses them all."""
 
@@ -77,7 +79,8 @@ class Model:
 
 
 def _noise_variance(std: Values) -> Values:
-    return np.maximum(std**2, MIN_NOISE_VARIANCE)
+    # Far beyond the spread of the values, more noise makes no difference.
+    return np.maximum(np.minimum(std, MAX_NOISE_STD) ** 2, MIN_NOISE_VARIANCE)
 
 
 def noise_of_each(own_noise: Values | None, common: Values) -> Values:

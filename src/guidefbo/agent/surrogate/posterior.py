@@ -86,7 +86,14 @@ class Posterior(Protocol):
         ...
 
     def fantasise(self, num_fantasies: int, stream: np.random.Generator) -> Fantasies:
-        """Condition on quasi-random draws of the values at the observed inputs."""
+        """Condition on quasi-random draws of the values at the observed inputs.
+
+        A mixture of functions draws as many of each.
+        """
+        ...
+
+    def draw(self, X: Points, stream: np.random.Generator) -> Values:
+        """Return one joint draw of the values at the rows of X."""
         ...
 
     def sample_path(self, num_features: int, stream: np.random.Generator) -> SamplePath:

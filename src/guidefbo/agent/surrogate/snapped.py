@@ -54,6 +54,10 @@ class SnappedPosterior:
         """Return the mean vector and covariance matrix at the rows of X."""
         return self.inner.joint(self.domain.snap(X))
 
+    def draw(self, X: Points, stream: np.random.Generator) -> Values:
+        """Return one joint draw of the values at the rows of X."""
+        return self.inner.draw(self.domain.snap(X), stream)
+
     def fantasise(self, num_fantasies: int, stream: np.random.Generator) -> Fantasies:
         """Condition on quasi-random draws of the values at the observed inputs."""
         inner = self.inner.fantasise(num_fantasies, stream)
