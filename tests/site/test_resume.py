@@ -413,3 +413,20 @@ def test_any_text_survives_the_file(name, option, reason, tmp_path):
     agent.save(tmp_path / "a.json")
     loaded = Agent.load(tmp_path / "a.json")
     assert (loaded.trials, loaded.space) == (agent.trials, agent.space)
+
+
+def test_what_another_process_wrote_is_not_lost(tmp_path):
+    path = tmp_path / "a.json"
+    agent = make(method="ucb")
+    agent.save(path)
+    agent.save(path)
+    other = Agent.load(path)
+    other.tell({"x": 0.5, "y": 10.0}, 1.0)
+    other.save(path)
+    agent.ask()
+    with pytest.raises(AgentFileError, match=r"changed by another process .* Load it"):
+        agent.save(path)
+    assert len(Agent.load(path).trials) == 1
+    agent.save(tmp_path / "b.json")
+    path.unlink()
+    agent.save(path)

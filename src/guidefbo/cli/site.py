@@ -82,6 +82,13 @@ def init(
     agent_id: Annotated[
         int | None, typer.Option(help="This site's number among them, from 0.")
     ] = None,
+    expire_after: Annotated[
+        int,
+        typer.Option(help="A pending trial expires that many results after it is due."),
+    ] = 50,
+    packet_lifetime: Annotated[
+        int, typer.Option(help="Guidance is stale that many results after it came.")
+    ] = 10,
     set_: Settings = None,
     results: Annotated[
         Path | None,
@@ -123,6 +130,8 @@ def init(
                 initial=initial,
                 num_agents=agents,
                 agent_id=agent_id,
+                expire_after=expire_after,
+                packet_lifetime=packet_lifetime,
             )
         )
 

@@ -1,5 +1,6 @@
 """The agent of a real site: ask, tell, stop, come back."""
 
+import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -100,6 +101,7 @@ class Agent:
         self._guidance = guidance
         self._book = Book(setup.space, setup.goal, setup.expire_after)
         self._fitted: tuple[int, Fitted] | None = None
+        self._file: tuple[Path, str] | None = None
 
     @property
     def setup(self) -> Setup:
@@ -291,19 +293,27 @@ class Agent:
         return self._guidance
 
     def save(self, path: str | Path) -> None:
-        """Write the agent into one file, whole or not at all."""
-        from guidefbo.site.file import save_agent
+        """Write the agent into one file, whole or not at all.
 
-        save_agent(self, Path(path))
+        A file this agent was loaded from, or saved to, and that another process has
+        changed since is refused: nobody's results are lost.
+        """
+        from guidefbo.site.file import refuse_changed, save_agent
+
+        target = Path(os.path.realpath(path))
+        if self._file is not None and self._file[0] == target:
+            refuse_changed(*self._file)
+        self._file = target, save_agent(self, target)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Return the agent in a file; it goes on as if it had never stopped."""
         from guidefbo.site.file import load_agent
 
-        setup, guidance, trials = load_agent(Path(path))
+        setup, guidance, trials, fingerprint = load_agent(Path(path))
         agent = cls.__new__(cls)
         agent._begin(setup, guidance)
+        agent._file = Path(os.path.realpath(path)), fingerprint
         for trial in trials:
             agent._book.enter(trial)
         return agent

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -25,8 +26,8 @@ class AgentFileError(FedBOError, ValueError):
     """A file does not hold an agent that can be loaded."""
 
 
-def save_agent(agent: "Agent", path: Path) -> None:
-    """Write an agent, whole or not at all."""
+def save_agent(agent: "Agent", path: Path) -> str:
+    """Write an agent, whole or not at all, and return the text's fingerprint."""
     form = {
         "format": FORMAT,
         "version": VERSION,
@@ -34,19 +35,24 @@ def save_agent(agent: "Agent", path: Path) -> None:
         "guidance": guidance_to_form(agent.held_guidance),
         "trials": [_trial_to_form(trial) for trial in agent.trials],
     }
-    write_atomically(path, json.dumps(form, indent=1, allow_nan=False) + "\n")
+    text = json.dumps(form, indent=1, allow_nan=False) + "\n"
+    write_atomically(path, text)
+    return _fingerprint(text)
 
 
-def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial]]:
-    """Return what a file holds, every field checked."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
+def refuse_changed(path: Path, fingerprint: str) -> None:
+    """Refuse to write over what another process wrote after this agent was loaded."""
+    if path.exists() and _fingerprint(_read(path)) != fingerprint:
         raise AgentFileError(
-            f"Cannot read {path}: {reason}. Create an agent with: guidefbo init {path} "
-            "SPACE.toml --goal max"
-        ) from error
+            f"{path} was changed by another process since this agent was loaded from "
+            "it or saved to it; saving would lose that. Load it again and repeat, or "
+            "save under another name."
+        )
+
+
+def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial], str]:
+    """Return what a file holds, every field checked, and its text's fingerprint."""
+    text = _read(path)
     try:
         form = _parse(text)
         setup = Setup.from_form(_table(form["setup"], "setup"))
@@ -69,7 +75,22 @@ def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial]]:
         raise AgentFileError(f"{path} is damaged: {error} is missing.") from error
     except (FedBOError, ValueError, TypeError, RecursionError) as error:
         raise AgentFileError(f"{path} is damaged or not an agent: {error}") from error
-    return setup, guidance, trials
+    return setup, guidance, trials, _fingerprint(text)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise AgentFileError(
+            f"Cannot read {path}: {reason}. Create an agent with: guidefbo init {path} "
+            "SPACE.toml --goal max"
+        ) from error
+
+
+def _fingerprint(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
 def _parse(text: str) -> Mapping[str, Any]:
