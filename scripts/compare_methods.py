@@ -1,10 +1,11 @@
 """Run every method at Level 2, rank them, and put the ranks beside the paper's.
 
-    python scripts/compare_methods.py [--jobs 2] [--records DIR] [--table-only]
+    python scripts/compare_methods.py [--seeds 0,1] [--jobs 2] [--table-only]
 
-12 functions x 2 seeds x the twelve methods and the control, same tasks and same initial
+12 functions x seeds x the twelve methods and the control, same tasks and same initial
 points for all (FTS-DE has a design of its own). Finished runs are kept in the records
-folder and not repeated. Figures go to docs/results/methods.json, the table to the .md.
+folder, their final regrets in docs/results/methods.json, and neither is run again; so a
+later call adds seeds. The table goes to docs/results/methods.md.
 """
 
 import argparse
@@ -24,7 +25,6 @@ from guidefbo.simulation.spec import RunSpec
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 LEVEL = 2
-SEEDS = (0, 1)
 METHODS = (
     "ts",
     "ucb",
@@ -44,24 +44,27 @@ FAR = 3.0
 """Places between our rank and the paper's that the document has to explain."""
 NOTES = RESULTS / "methods-notes.md"
 """What people have to say about the differences; put under the table."""
-Finals = dict[str, dict[str, list[float]]]
-"""method -> function -> final mean simple regret by seed."""
+Finals = dict[str, dict[str, dict[str, float]]]
+"""method -> function -> seed -> final mean simple regret."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     parser.add_argument("--records", type=Path, default=ROOT / "build" / "methods")
+    parser.add_argument("--seeds", default="0,1", help="seeds, with commas")
     parser.add_argument(
         "--table-only", action="store_true", help="rewrite the table from the figures"
     )
     arguments = parser.parse_args()
     figures = RESULTS / "methods.json"
+    finals: Finals = {}
+    if figures.exists():
+        finals = json.loads(figures.read_text(encoding="utf-8"))
     if not arguments.table_only:
         arguments.records.mkdir(parents=True, exist_ok=True)
-        finals = run_all(arguments.records, arguments.jobs)
+        run_all(finals, arguments.seeds.split(","), arguments.records, arguments.jobs)
         figures.write_text(json.dumps(finals, indent=1) + "\n", encoding="utf-8")
-    finals = json.loads(figures.read_text(encoding="utf-8"))
     paper = json.loads((RESULTS / "paper-tables.json").read_text(encoding="utf-8"))
     text = render(finals, paper)
     (RESULTS / "methods.md").write_text(text, encoding="utf-8")
@@ -69,25 +72,26 @@ def main() -> int:
     return 0
 
 
-def run_all(records: Path, jobs: int) -> Finals:
+def run_all(finals: Finals, seeds: list[str], records: Path, jobs: int) -> None:
+    """Run what is missing and add it to the finals."""
     # Seeds outermost: an interrupted study holds whole tables of the first seeds.
-    cases = list(product(SEEDS, PROBLEMS, (*METHODS, CONTROL)))
-    done: dict[tuple[int, str, str], float] = {}
+    cases = [
+        (seed, name, method)
+        for seed, name, method in product(seeds, PROBLEMS, (*METHODS, CONTROL))
+        if seed not in finals.get(method, {}).get(name, {})
+    ]
     with ProcessPoolExecutor(jobs) as pool:
         futures = {
-            pool.submit(final_regret, records, method, name, seed): (seed, name, method)
-            for seed, name, method in cases
+            pool.submit(final_regret, records, method, name, int(seed)): case
+            for case in cases
+            for seed, name, method in [case]
         }
         for number, future in enumerate(as_completed(futures), start=1):
-            done[futures[future]] = future.result()
+            seed, name, method = futures[future]
+            row = finals.setdefault(method, {}).setdefault(name, {})
+            row[seed] = future.result()
             print(f"\r{number}/{len(cases)} runs", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    return {
-        method: {
-            name: [done[seed, name, method] for seed in SEEDS] for name in PROBLEMS
-        }
-        for method in (*METHODS, CONTROL)
-    }
 
 
 def final_regret(records: Path, method: str, name: str, seed: int) -> float:
@@ -109,7 +113,7 @@ def render(finals: Finals, paper: dict[str, dict]) -> str:
         "Written by `python scripts/compare_methods.py`. 16 agents, 30 + 50 "
         "evaluations, d = 10, noise 0.1 in scaled units, default settings (beta = 4 "
         f"for the whole UCB family), mode `method`; mean over seeds "
-        f"{', '.join(map(str, SEEDS))}. Ranks within each function, ties averaged, "
+        f"{', '.join(finals[CONTROL]['ackley'])}. Ranks within each function, ties averaged, "
         "over the twelve methods; the paper's are over ten repetitions.",
         "",
         "## Average ranks",
@@ -132,13 +136,18 @@ def render(finals: Finals, paper: dict[str, dict]) -> str:
 
 
 def mean_table(finals: Finals, methods: tuple[str, ...]) -> np.ndarray:
-    return np.array([[np.mean(finals[m][name]) for m in methods] for name in PROBLEMS])
+    return np.array(
+        [
+            [np.mean(list(finals[m][name].values())) for m in methods]
+            for name in PROBLEMS
+        ]
+    )
 
 
 def regret_table(finals: Finals, paper: dict[str, dict]) -> list[str]:
     names = (*METHODS, CONTROL)
     lines = [
-        "Ours above, with half the difference of the two seeds; the paper's below.",
+        "Ours above, with half the range over the seeds; the paper's below.",
         "",
         "| function | " + " | ".join(names) + " |",
         "|---" * (len(names) + 1) + "|",
@@ -152,9 +161,11 @@ def regret_table(finals: Finals, paper: dict[str, dict]) -> list[str]:
     return lines
 
 
-def with_spread(values: list[float]) -> str:
-    spread = 0.5 * (max(values) - min(values))
-    return f"{np.mean(values):.4g} ± {spread:.2g}"
+def with_spread(by_seed: dict[str, float]) -> str:
+    values = list(by_seed.values())
+    if len(values) == 1:
+        return f"{values[0]:.4g}"
+    return f"{np.mean(values):.4g} ± {0.5 * (max(values) - min(values)):.2g}"
 
 
 if __name__ == "__main__":
