@@ -112,9 +112,9 @@ def render(finals: Finals, paper: dict[str, dict]) -> str:
         "",
         "Written by `python scripts/compare_methods.py`. 16 agents, 30 + 50 "
         "evaluations, d = 10, noise 0.1 in scaled units, default settings (beta = 4 "
-        f"for the whole UCB family), mode `method`; mean over seeds "
-        f"{', '.join(finals[CONTROL]['ackley'])}. Ranks within each function, ties averaged, "
-        "over the twelve methods; the paper's are over ten repetitions.",
+        "for the whole UCB family), mode `method`; mean over seeds "
+        f"{', '.join(finals[CONTROL]['ackley'])}. Ranks within each function, ties "
+        "averaged, over the twelve methods; the paper's are over ten repetitions.",
         "",
         "## Average ranks",
         "",

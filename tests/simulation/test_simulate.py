@@ -79,7 +79,8 @@ def test_same_seed_same_run_and_other_seed_another(method):
 
 
 def test_all_methods_see_the_same_tasks_and_initial_points():
-    traces = [small(method=method, level=3, seed=5, num_rounds=1) for method in METHODS]
+    alike = [method for method in METHODS if method != "fts-de"]
+    traces = [small(method=method, level=3, seed=5, num_rounds=1) for method in alike]
     streams = Streams(5)
     problem = make_problem("ackley", dim=3, num_agents=3, level=3, streams=streams)
     design = initial_design(3, 6, 3, streams)
@@ -187,10 +188,12 @@ def test_record_has_the_documented_fields():
         "format",
         "version",
         "spec",
+        "mode",
         "environment",
         "mean_simple_regret",
         "best_value",
         "scalars",
+        "scalars_paper",
         "bytes",
         "seconds",
     ]
