@@ -1,6 +1,8 @@
 """A mixture: three shares that add up to one, and a limit on what they cost.
 
     python examples/mixture.py
+
+The strongest mixture would cost too much, so the best one lies on the limit.
 """
 
 import guidefbo as gf

@@ -34,7 +34,8 @@ def main():
         file = Path(folder) / "reactor.json"
         agent = gf.Agent(SPACE, goal="max", seed=7)
         # What the lab knows already may start it.
-        agent.tell({"dose": 1.0, "minutes": 20, "catalyst": "copper", "stirred": True}, 21.3)
+        known = {"dose": 1.0, "minutes": 20, "catalyst": "copper", "stirred": True}
+        agent.tell(known, 21.3)
         agent.save(file)
 
         for day in range(1, 26):
