@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from guidefbo.cli import site, sites
+from guidefbo.cli import site, sites, study
 from guidefbo.cli.speech import console, errors, sentences
 from guidefbo.core.errors import SettingsError
 
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 site.register(app)
 sites.register(app)
+app.add_typer(study.app)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,0 +1,5 @@
+"""`python -m guidefbo` is `guidefbo`."""
+
+from guidefbo.cli.app import main
+
+main()

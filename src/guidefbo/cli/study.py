@@ -1,0 +1,181 @@
+"""`guidefbo study`: plan, run, report, pack."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from guidefbo.cli.speech import console, errors, notice, sentences
+
+app = typer.Typer(
+    name="study",
+    help="Many runs from one description: plan, run, report.",
+    epilog="Start with: guidefbo study run quick, then guidefbo study report "
+    "results/quick",
+    no_args_is_help=True,
+)
+
+Name = Annotated[
+    str,
+    typer.Argument(metavar="NAME|FILE.toml", help="A study; see: guidefbo study list."),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="KEY=A,B",
+        help="Only runs with these values, e.g. --where method=ucb,guide-ucb "
+        "--where level=1. May be repeated; all conditions must hold.",
+    ),
+]
+Repetitions = Annotated[
+    int | None,
+    typer.Option(help="Seeds, fewer or more than the study's own number."),
+]
+Known = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--known",
+        metavar="DIR|PACK",
+        help="Take over finished runs from another folder or a pack.",
+    ),
+]
+Jobs = Annotated[int, typer.Option(help="Processes on this machine.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the study.", show_default="results/NAME"),
+]
+
+
+@app.command("list")
+def list_() -> None:
+    """List the studies that come with guidefbo."""
+    from guidefbo.experiments.study import list_studies
+
+    rows = list_studies()
+    width = max(len(name) for name, _ in rows)
+    for name, title in rows:
+        typer.echo(f"{name:<{width}}  {title}")
+
+
+@app.command()
+def plan(
+    name: Name,
+    where: Where = None,
+    repetitions: Repetitions = None,
+    known: Known = None,
+    jobs: Jobs = 2,
+    out: Out = None,
+) -> None:
+    """Say how many runs a study has, what is done, and how long the rest takes."""
+    with sentences():
+        from guidefbo.cli.study_run import print_plan
+        from guidefbo.experiments.run import make_plan
+        from guidefbo.experiments.study import load_study
+
+        study = load_study(name)
+        folder = out or default_folder(study.name)
+        planned = make_plan(
+            study,
+            folder,
+            repetitions=repetitions,
+            where=where or (),
+            known=known or (),
+        )
+        print_plan(study, planned, folder, jobs, console)
+
+
+@app.command()
+def run(
+    name: Name,
+    where: Where = None,
+    repetitions: Repetitions = None,
+    known: Known = None,
+    jobs: Jobs = 2,
+    out: Out = None,
+    backend: Annotated[
+        str, typer.Option(help="Who works: local, dask or ray.")
+    ] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option(help="Scheduler of the cluster, e.g. tcp://10.0.0.1:8786."),
+    ] = None,
+) -> None:
+    """Run what is missing of a study. Stop it at any moment and start it again.
+
+    Every finished run is one file, so nothing is run twice. A failed run is recorded
+    with its error, does not stop the rest, and is tried again by the next call.
+    """
+    with sentences():
+        from guidefbo.cli.study_run import run_with_progress
+        from guidefbo.experiments.study import load_study
+
+        study = load_study(name)
+        folder = out or default_folder(study.name)
+        failures = run_with_progress(
+            study,
+            folder,
+            errors,
+            repetitions=repetitions,
+            where=where or (),
+            known=known or (),
+            jobs=jobs,
+            backend=backend,
+            address=address,
+        )
+        typer.echo(f"Look at it: guidefbo study report {folder}")
+        if failures:
+            raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR|PACK...", help="Studies to report on.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the report.", show_default="DIR/report"),
+    ] = None,
+) -> None:
+    """Write tables (md, csv, tex), figures (png, svg) and one HTML page."""
+    with sentences():
+        from guidefbo.core.errors import SettingsError
+        from guidefbo.reports.report import write_report
+
+        if out is None and not folders[0].is_dir():
+            raise SettingsError("Say where the report of a pack goes: --out DIR.")
+        place = out or folders[0] / "report"
+        with console.status("writing tables and figures"):
+            write_report(folders, place)
+        typer.echo(f"Wrote {place / 'report.md'}")
+        typer.echo(f"Open it: {place / 'report.html'}")
+
+
+@app.command()
+def pack(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.json.gz", help="The pack to write.")
+    ],
+) -> None:
+    """Put a study into one small file: its description and the mean curves.
+
+    A pack can be reported on like the folder, and `study run --known PACK` goes on
+    from it without repeating a run.
+    """
+    with sentences():
+        from guidefbo.core.files import write_atomically
+        from guidefbo.experiments.results import pack_study, read_study
+
+        results = read_study(folder)
+        data = pack_study(results)
+        write_atomically(file, data)
+        if results.missing:
+            notice(f"{len(results.missing)} of {len(results.rows)} runs are missing.")
+        typer.echo(f"Wrote {file}: {len(data)} bytes")
+
+
+def default_folder(name: str) -> Path:
+    """Return where a study's results go unless the user says otherwise."""
+    return Path("results") / name

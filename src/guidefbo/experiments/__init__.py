@@ -1,0 +1,1 @@
+"""Studies: many runs from one description, in parallel, resumable."""

@@ -1,0 +1,65 @@
+"""How long a study will take: from its own finished runs, or from a reference."""
+
+from collections.abc import Iterable, Mapping
+from statistics import mean
+from typing import Any
+
+from guidefbo.experiments.results import Outcome, Row
+
+REFERENCE = {
+    "independent": 7.0,
+    "placebo": 8.0,
+    "guide": 25.0,
+    "fts": 12.0,
+    "fts-de": 12.0,
+    "fmtbo": 15.0,
+    "cgp": 22.0,
+}
+"""Seconds of a full run (16 agents, 50 rounds) on an ordinary core, by strategy."""
+FULL_RUN = 16 * 50
+SIMILARITY_SECONDS = 0.3
+
+
+def estimate_seconds(rows: Iterable[Row], known: Mapping[str, Outcome]) -> float:
+    """Return the seconds of one process for all rows that have no outcome yet.
+
+    Args:
+        rows: Rows of the study.
+        known: Outcomes of finished rows, by key. Their mean time per agent and round
+            counts for rows of the same method; where there is none, a reference does.
+    """
+    listed = {row.key: row for row in rows}
+    pace: dict[str, list[float]] = {}
+    for key, row in listed.items():
+        outcome = known.get(key)
+        if outcome is not None and "total" in outcome.seconds:
+            seconds = outcome.seconds["total"]
+            pace.setdefault(_kind(row), []).append(seconds / _work(row.spec))
+    return sum(_seconds(row, pace) for key, row in listed.items() if key not in known)
+
+
+def _seconds(row: Row, pace: Mapping[str, list[float]]) -> float:
+    kind = _kind(row)
+    if kind in pace:
+        return mean(pace[kind]) * _work(row.spec)
+    if "method" not in row.spec:
+        return SIMILARITY_SECONDS
+    strategy = next(
+        (
+            name
+            for name in sorted(REFERENCE, key=len, reverse=True)
+            if kind.startswith(name)
+        ),
+        "independent",
+    )
+    return REFERENCE[strategy] * _work(row.spec) / FULL_RUN
+
+
+def _kind(row: Row) -> str:
+    return row.spec.get("method", "similarity")
+
+
+def _work(spec: Mapping[str, Any]) -> int:
+    if "method" not in spec:
+        return 1
+    return max(int(spec["num_agents"]) * int(spec["num_rounds"]), 1)

@@ -1,0 +1,84 @@
+"""What a worker does for one row: run it and hand back its record.
+
+The record travels back and is written by the one process that started the study, so
+workers on other machines need no common disk.
+"""
+
+import signal
+import threading
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from guidefbo.core.designs import sobol
+from guidefbo.core.streams import Purpose, Streams
+from guidefbo.experiments.results import FAILURE_FORMAT, SIMILARITY_FORMAT, VERSION
+from guidefbo.metrics.similarity import task_similarity
+from guidefbo.metrics.timing import StageClock
+from guidefbo.problems.catalog import make_problem
+from guidefbo.simulation.simulate import run
+from guidefbo.simulation.spec import RunSpec
+
+NUM_PROBES = 4096
+"""Sobol points the agents' tasks are compared at."""
+
+
+def execute(
+    key: str, spec: Mapping[str, Any], measure: str, *, is_worker: bool
+) -> tuple[str, dict[str, Any]]:
+    """Return the key and the record of a row, or the record of its failure.
+
+    Args:
+        key: Name of the record.
+        spec: Fields of the run.
+        measure: What is to be done with it.
+        is_worker: Whether this is a process of its own. Ctrl-C reaches those too, and
+            they leave it to the process that started them.
+    """
+    if is_worker and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return key, {"key": key, **MEASURES[measure](spec)}
+    except Exception as error:  # one run's failure is not the study's
+        return key, failure(spec, f"{type(error).__name__}: {error}", _trace(error))
+
+
+def failure(spec: Mapping[str, Any], error: str, trace: str = "") -> dict[str, Any]:
+    """Return the record of a failure."""
+    return {
+        "format": FAILURE_FORMAT,
+        "version": VERSION,
+        "spec": dict(spec),
+        "error": error,
+        "traceback": trace,
+    }
+
+
+def _run(spec: Mapping[str, Any]) -> dict[str, Any]:
+    return run(RunSpec(**spec)).to_record()
+
+
+def _compare_tasks(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of the similarity of one problem's tasks."""
+    clock = StageClock()
+    probes = sobol(NUM_PROBES, spec["dim"], Streams(0).at(Purpose.CANDIDATES))
+    fields = {name: value for name, value in spec.items() if name != "seed"}
+    name = fields.pop("problem")
+    problem = make_problem(name, **fields, streams=Streams(spec["seed"]))
+    values = np.stack([task.evaluate(probes) for task in problem.tasks])
+    return {
+        "format": SIMILARITY_FORMAT,
+        "version": VERSION,
+        "spec": dict(spec),
+        "similarity": task_similarity(values),
+        "seconds": clock.seconds(),
+    }
+
+
+MEASURES = {"run": _run, "similarity": _compare_tasks}
+
+
+def _trace(error: Exception) -> str:
+    return "".join(traceback.format_exception(error))

@@ -1,0 +1,190 @@
+"""From a study to its rows: one per run, repetitions outermost.
+
+Repetitions come first so that an interrupted study holds whole tables of the first
+seeds. Equal runs have one key: a row may stand in two grids and is run once.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any, cast
+
+from guidefbo.core.errors import SettingsError, refuse_unknown
+from guidefbo.experiments.results import Row
+from guidefbo.experiments.study import Study, Table
+from guidefbo.methods.settings import Settings
+from guidefbo.problems.catalog import PROBLEMS
+from guidefbo.simulation.spec import RunSpec
+
+ALL = "all"
+"""Stands for every problem of the catalogue."""
+TASK_FIELDS = ("problem", "dim", "level", "common_shift", "num_agents", "seed")
+"""Fields the agents' tasks depend on."""
+
+
+def plan_rows(
+    study: Study, *, repetitions: int | None = None, where: Sequence[str] = ()
+) -> tuple[Row, ...]:
+    """Return the rows of a study.
+
+    Args:
+        study: What is to be run.
+        repetitions: Seeds, if not the study's own number.
+        where: Conditions `key=a,b` that rows must meet, all of them.
+    """
+    count = study.repetitions if repetitions is None else repetitions
+    seeds = range(study.first_seed, study.first_seed + count)
+    rows = [
+        _row(study, grid, combination, seed)
+        for seed in seeds
+        for grid in study.grids
+        for combination in _combinations(grid, study.variants)
+    ]
+    unique = list(dict.fromkeys((row.key, row.variant, row.group) for row in rows))
+    first = {(row.key, row.variant, row.group): row for row in reversed(rows)}
+    return _narrow([first[identity] for identity in unique], where)
+
+
+def merge_rows(
+    study: Study, former: Iterable[Row], asked: Iterable[Row]
+) -> tuple[Row, ...]:
+    """Return former and newly asked rows together, in the order of the study."""
+    wanted = {_identity(row): row for row in (*former, *asked)}
+    seeds = [int(row.spec["seed"]) for row in wanted.values()]
+    count = max(max(seeds, default=0) - study.first_seed + 1, 1)
+    order = [_identity(row) for row in plan_rows(study, repetitions=count)]
+    known = [wanted.pop(identity) for identity in order if identity in wanted]
+    # What the study no longer asks for was run all the same.
+    return (*known, *wanted.values())
+
+
+def run_key(spec: Mapping[str, Any], measure: str = "run") -> str:
+    """Return the name of a run's record: readable, and equal for equal runs."""
+    text = json.dumps([measure, spec], sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    what = spec.get("method", measure)
+    return f"{spec['problem']}-level{spec['level']}-{what}-seed{spec['seed']}-{digest}"
+
+
+def canonical_spec(spec: RunSpec) -> dict[str, Any]:
+    """Return the spec without settings at their default: they change nothing."""
+    usual = Settings()
+    form = spec.to_dict()
+    form["settings"] = {
+        name: value
+        for name, value in sorted(form["settings"].items())
+        if getattr(usual, name) != value
+    }
+    return form
+
+
+def _identity(row: Row) -> tuple[str, str | None, str | None]:
+    return row.key, row.variant, row.group
+
+
+def _row(study: Study, grid: Table, given: dict[str, Any], seed: int) -> Row:
+    variant = given.pop("variant", None)
+    form = canonical_spec(RunSpec(**given, seed=seed))
+    if study.measure == "similarity":
+        form = {name: form[name] for name in TASK_FIELDS}
+    return Row(
+        key=run_key(form, study.measure),
+        spec=form,
+        variant=variant,
+        group=grid.get("name"),
+    )
+
+
+def _combinations(grid: Table, variants: Mapping[str, Table]) -> list[dict[str, Any]]:
+    """Return one table of plain values for each combination of the axes."""
+    axes: dict[str, list[Any]] = {}
+    for key, value in grid.items():
+        if key == "settings":
+            for name, item in cast(Table, value).items():
+                axes[f"settings.{name}"] = _as_list(item)
+        elif key == "problem" and value == ALL:
+            axes[key] = list(PROBLEMS)
+        elif key != "name":
+            axes[key] = _as_list(value)
+    combinations = product(*axes.values())
+    return [_table(dict(zip(axes, c, strict=True)), variants) for c in combinations]
+
+
+def _table(chosen: dict[str, Any], variants: Mapping[str, Table]) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    table: dict[str, Any] = {}
+    for key, value in chosen.items():
+        if key.startswith("settings."):
+            settings[key.removeprefix("settings.")] = value
+        else:
+            table[key] = value
+    if "variant" in table:
+        variant = variants[table["variant"]]
+        settings |= variant.get("settings", {})
+        table |= {k: v for k, v in variant.items() if k != "settings"}
+    return table | {"settings": settings}
+
+
+def _narrow(rows: list[Row], where: Sequence[str]) -> tuple[Row, ...]:
+    for condition in where:
+        key, separator, text = condition.partition("=")
+        if not separator or not text:
+            raise SettingsError(
+                f"A condition is written key=a,b, got {condition!r}. For example "
+                "--where method=ucb,guide-ucb --where level=1."
+            )
+        key = key.strip().removeprefix("settings.")
+        allowed = {part.strip() for part in text.split(",")}
+        present = {_shown(row, key) for row in rows} - {None}
+        if not present:
+            refuse_unknown("axis", key, _axes(rows))
+        unknown = {part for part in allowed if not any(_same(part, p) for p in present)}
+        if unknown:
+            raise SettingsError(
+                f"No run of the study has {key}={','.join(sorted(unknown))}. "
+                f"There is {', '.join(sorted(map(str, present)))}."
+            )
+        rows = [
+            row
+            for row in rows
+            if any(_same(part, _shown(row, key)) for part in allowed)
+        ]
+    return tuple(rows)
+
+
+def _shown(row: Row, key: str) -> str | None:
+    """Return a row's value on an axis as a text, None where it has none."""
+    if key == "variant":
+        return row.variant
+    if key in ("grid", "group"):
+        return row.group
+    if key in row.spec and key != "settings":
+        return str(row.spec[key])
+    settings = row.spec.get("settings", {})
+    if key in settings:
+        return str(settings[key])
+    usual = getattr(Settings(), key, None)
+    return None if usual is None else str(usual)
+
+
+def _axes(rows: list[Row]) -> set[str]:
+    names: set[str] = set()
+    for row in rows:
+        names |= set(row.spec) | set(row.spec.get("settings", {}))
+        names |= {"variant"} if row.variant else set()
+        names |= {"group"} if row.group else set()
+    return names - {"settings"}
+
+
+def _same(asked: str, present: str | None) -> bool:
+    if present is None:
+        return False
+    try:
+        return float(asked) == float(present)
+    except ValueError:
+        return asked == present
+
+
+def _as_list(value: Any) -> list[Any]:
+    return cast(list[Any], value) if isinstance(value, list) else [value]

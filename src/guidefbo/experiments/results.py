@@ -1,0 +1,366 @@
+"""The files of a study, and what they say.
+
+    DIR/study.json                what was asked for: one row per run, with its spec
+    DIR/runs/KEY.json             one record per finished run
+    DIR/runs/KEY.failed.json      why a run failed
+    FILE.json.gz                  a pack: all of it in one small file, mean curves only
+
+Whoever reports reads these and nothing else. A record that is cut off, malformed or
+about another run is no result: the row stays missing.
+"""
+
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from guidefbo.core.arrays import Values
+from guidefbo.core.errors import DataError
+from guidefbo.core.numbers import is_finite_number, shown
+
+STUDY_FORMAT = "guidefbo-study"
+PACK_FORMAT = "guidefbo-pack"
+FAILURE_FORMAT = "guidefbo-failure"
+RUN_FORMAT = "guidefbo-run"
+SIMILARITY_FORMAT = "guidefbo-similarity"
+RECORD_FORMATS = (RUN_FORMAT, SIMILARITY_FORMAT)
+VERSION = 1
+MAX_PACKED = 256 * 2**20
+"""Bytes a pack may unfold to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One run that was asked for."""
+
+    key: str
+    """Name of its record; equal specs have equal keys."""
+    spec: Mapping[str, Any]
+    """Fields of the run, settings without those at their default."""
+    variant: str | None = None
+    """What the study calls this kind of run, where it has a name for it."""
+    group: str | None = None
+    """The part of the study the row belongs to, where it has several."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcome:
+    """What a finished run left behind."""
+
+    curve: Values | None = None
+    """Mean simple regret after the initial design and after every round."""
+    similarity: float | None = None
+    """Task similarity, where that was measured and nothing was run."""
+    mode: str = "method"
+    """Whether the authors' own method ran, or the one behind the paper's tables."""
+    scalars: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Scalars per agent and round, up and down."""
+    scalars_paper: Mapping[str, float] = field(default_factory=dict[str, float])
+    """The same by the paper's own accounting."""
+    num_bytes: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Bytes per agent and round, up and down."""
+    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Wall-clock seconds in total and per stage."""
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Versions the run was made with."""
+
+    @property
+    def final(self) -> float:
+        """Mean simple regret at the end."""
+        if self.curve is None:
+            raise DataError("This result is a similarity and has no regret.")
+        return float(self.curve[-1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StudyResults:
+    """What was asked for and what is there."""
+
+    name: str
+    """Name of the study."""
+    title: str
+    """One line."""
+    text: str
+    """What the study is for."""
+    sections: tuple[str, ...]
+    """Sections of its report."""
+    rows: tuple[Row, ...]
+    """Every run that was asked for, in order."""
+    outcomes: Mapping[str, Outcome]
+    """Finished runs by key."""
+    failures: Mapping[str, str]
+    """The error of each failed run by key."""
+    definition: Mapping[str, Any]
+    """The study as it was written."""
+
+    @property
+    def missing(self) -> tuple[Row, ...]:
+        """Rows without a result."""
+        return tuple(row for row in self.rows if row.key not in self.outcomes)
+
+
+def read_study(path: str | Path) -> StudyResults:
+    """Read a study's folder or its pack."""
+    path = Path(path)
+    if path.is_dir():
+        return _read_folder(path)
+    if path.is_file():
+        return _read_pack(path)
+    raise DataError(
+        f"Expected a study's folder or its pack, and there is no {path}. "
+        "Make one with: guidefbo study run NAME --out DIR"
+    )
+
+
+def read_record(path: Path, key: str, spec: Mapping[str, Any]) -> Outcome | None:
+    """Return what a record says, or None where it is no whole record of that run."""
+    form = _load(path)
+    if form is None or form.get("key", key) != key:
+        return None
+    if form.get("format") not in RECORD_FORMATS or form.get("version") != VERSION:
+        return None
+    stored = form.get("spec")
+    if not isinstance(stored, dict) or not _is_same(cast(dict[str, Any], stored), spec):
+        return None
+    return parse_outcome(form)
+
+
+def parse_outcome(form: Mapping[str, Any]) -> Outcome | None:
+    """Return the outcome in a record or in an entry of a pack, None if malformed."""
+    similarity = form.get("similarity")
+    curve = form.get("mean_simple_regret")
+    if is_finite_number(similarity):
+        curve = None
+    elif _is_curve(curve):
+        similarity = None
+    else:
+        return None
+    return Outcome(
+        curve=None if curve is None else np.array(curve, dtype=np.float64),
+        similarity=None if similarity is None else float(cast(float, similarity)),
+        mode=str(form.get("mode", "method")),
+        scalars=_numbers(form.get("scalars")),
+        scalars_paper=_numbers(form.get("scalars_paper")),
+        num_bytes=_numbers(form.get("bytes")),
+        seconds=_numbers(form.get("seconds")),
+        environment=_texts(form.get("environment")),
+    )
+
+
+def pack_study(results: StudyResults) -> bytes:
+    """Return the pack: the study, and of every finished run the mean curve."""
+    runs: dict[str, Any] = {}
+    for row in results.rows:
+        if row.key in results.outcomes:
+            runs[row.key] = outcome_entry(results.outcomes[row.key])
+    form = {
+        "format": PACK_FORMAT,
+        "version": VERSION,
+        "study": study_form(results),
+        "runs": runs,
+        "failures": dict(results.failures),
+    }
+    text = json.dumps(form, separators=(",", ":"), allow_nan=False)
+    # No name and no time in the head: equal studies give equal bytes.
+    return gzip.compress(text.encode(), compresslevel=9, mtime=0)
+
+
+def study_form(results: StudyResults) -> dict[str, Any]:
+    """Return what stands in study.json."""
+    return {
+        "format": STUDY_FORMAT,
+        "version": VERSION,
+        "name": results.name,
+        "title": results.title,
+        "text": results.text,
+        "sections": list(results.sections),
+        "rows": [_row_form(row) for row in results.rows],
+        "definition": dict(results.definition),
+    }
+
+
+def _row_form(row: Row) -> dict[str, Any]:
+    form: dict[str, Any] = {"key": row.key, "spec": dict(row.spec)}
+    if row.variant is not None:
+        form["variant"] = row.variant
+    if row.group is not None:
+        form["group"] = row.group
+    return form
+
+
+def outcome_entry(outcome: Outcome) -> dict[str, Any]:
+    """Return an outcome as it stands in a pack: the mean curve and the totals."""
+    entry: dict[str, Any] = {"mode": outcome.mode}
+    if outcome.curve is not None:
+        # Seven digits tell any two regrets apart that a table or a figure shows.
+        entry["mean_simple_regret"] = [float(f"{v:.7g}") for v in outcome.curve]
+    if outcome.similarity is not None:
+        entry["similarity"] = outcome.similarity
+    named = {
+        "scalars": outcome.scalars,
+        "scalars_paper": outcome.scalars_paper,
+        "bytes": outcome.num_bytes,
+        "seconds": {k: round(v, 3) for k, v in outcome.seconds.items()},
+        "environment": outcome.environment,
+    }
+    return entry | {name: dict(value) for name, value in named.items() if value}
+
+
+def record_of(outcome: Outcome, row: Row) -> dict[str, Any]:
+    """Return a record that says what a pack kept of a run."""
+    is_run = outcome.similarity is None
+    return {
+        "format": RUN_FORMAT if is_run else SIMILARITY_FORMAT,
+        "version": VERSION,
+        "key": row.key,
+        "spec": dict(row.spec),
+        **outcome_entry(outcome),
+    }
+
+
+def _read_folder(folder: Path) -> StudyResults:
+    form = _load(folder / "study.json")
+    if form is None:
+        raise DataError(
+            f"{folder} has no readable study.json. Name a folder that "
+            "`guidefbo study run` wrote."
+        )
+    rows = _rows(form, folder)
+    outcomes: dict[str, Outcome] = {}
+    failures: dict[str, str] = {}
+    for row in rows:
+        outcome = read_record(folder / "runs" / f"{row.key}.json", row.key, row.spec)
+        if outcome is not None:
+            outcomes[row.key] = outcome
+            continue
+        failure = _load(folder / "runs" / f"{row.key}.failed.json")
+        if failure is not None and failure.get("format") == FAILURE_FORMAT:
+            failures[row.key] = str(failure.get("error"))
+    return _results(form, rows, outcomes, failures)
+
+
+def _read_pack(path: Path) -> StudyResults:
+    form = _load_pack(path)
+    study = form.get("study") if form else None
+    runs = form.get("runs") if form else None
+    is_pack = form is not None and form.get("format") == PACK_FORMAT
+    if not is_pack or not isinstance(study, dict) or not isinstance(runs, dict):
+        raise DataError(
+            f"{path} is no pack of a study. Make one with: guidefbo study pack DIR FILE"
+        )
+    rows = _rows(cast(dict[str, Any], study), path)
+    outcomes: dict[str, Outcome] = {}
+    for key, entry in cast(dict[str, Any], runs).items():
+        is_table = isinstance(entry, dict)
+        outcome = parse_outcome(cast(dict[str, Any], entry)) if is_table else None
+        if outcome is not None:
+            outcomes[key] = outcome
+    failures = _texts(cast(dict[str, Any], form).get("failures"))
+    return _results(cast(dict[str, Any], study), rows, outcomes, failures)
+
+
+def _results(
+    form: Mapping[str, Any],
+    rows: tuple[Row, ...],
+    outcomes: Mapping[str, Outcome],
+    failures: Mapping[str, str],
+) -> StudyResults:
+    sections = form.get("sections")
+    definition = form.get("definition")
+    return StudyResults(
+        name=str(form.get("name", "study")),
+        title=str(form.get("title", "")),
+        text=str(form.get("text", "")),
+        sections=tuple(map(str, cast(list[Any], sections)))
+        if isinstance(sections, list)
+        else (),
+        rows=rows,
+        outcomes=outcomes,
+        failures=failures,
+        definition=cast(dict[str, Any], definition)
+        if isinstance(definition, dict)
+        else {},
+    )
+
+
+def _rows(form: Mapping[str, Any], where: Path) -> tuple[Row, ...]:
+    listed = form.get("rows")
+    if form.get("format") != STUDY_FORMAT or not isinstance(listed, list):
+        raise DataError(f"{where} does not describe a study: its rows are missing.")
+    if form.get("version") != VERSION:
+        raise DataError(
+            f"{where} has version {shown(form.get('version'))}, this guidefbo reads "
+            f"version {VERSION}. Use the guidefbo that wrote it."
+        )
+    rows: list[Row] = []
+    for item in cast(list[Any], listed):
+        row = cast(dict[str, Any], item) if isinstance(item, dict) else {}
+        key, spec = row.get("key"), row.get("spec")
+        is_plain = isinstance(key, str) and key.replace("-", "").isalnum()
+        if not is_plain or not isinstance(spec, dict):
+            raise DataError(f"{where} has a row without key or spec: {shown(item)}.")
+        rows.append(
+            Row(
+                key=cast(str, key),
+                spec=cast(dict[str, Any], spec),
+                variant=_text_or_none(row.get("variant")),
+                group=_text_or_none(row.get("group")),
+            )
+        )
+    return tuple(rows)
+
+
+def _load(path: Path) -> dict[str, Any] | None:
+    try:
+        form = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return cast(dict[str, Any], form) if isinstance(form, dict) else None
+
+
+def _load_pack(path: Path) -> dict[str, Any] | None:
+    try:
+        with gzip.open(path) as file:
+            data = file.read(MAX_PACKED + 1)
+        form = json.loads(data) if len(data) <= MAX_PACKED else None
+    except (OSError, EOFError, ValueError, RecursionError):
+        return None
+    return cast(dict[str, Any], form) if isinstance(form, dict) else None
+
+
+def _is_same(stored: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:
+    """Whether a record's spec is the row's; settings at their default may be absent."""
+    given = cast(Mapping[str, Any], stored.get("settings") or {})
+    asked = cast(Mapping[str, Any], spec.get("settings") or {})
+    return all(stored.get(k) == v for k, v in spec.items() if k != "settings") and all(
+        given.get(k) == v for k, v in asked.items()
+    )
+
+
+def _is_curve(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(cast(list[Any], value))
+        and all(is_finite_number(v) for v in cast(list[Any], value))
+    )
+
+
+def _numbers(value: Any) -> dict[str, float]:
+    if not isinstance(value, dict):
+        return {}
+    pairs = cast(dict[str, Any], value).items()
+    return {str(k): float(v) for k, v in pairs if is_finite_number(v)}
+
+
+def _texts(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        return {}
+    return {str(k): str(v) for k, v in cast(dict[str, Any], value).items()}
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else str(value)

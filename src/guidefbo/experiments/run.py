@@ -1,0 +1,149 @@
+"""Run what is missing of a study."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from guidefbo.core.errors import SettingsError
+from guidefbo.core.numbers import require_count
+from guidefbo.experiments.estimate import estimate_seconds
+from guidefbo.experiments.plan import plan_rows
+from guidefbo.experiments.results import FAILURE_FORMAT, Outcome, Row, read_study
+from guidefbo.experiments.store import Store
+from guidefbo.experiments.study import Study
+from guidefbo.experiments.workers import BACKENDS, cluster, run_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a study asks for and what of it is there already."""
+
+    rows: tuple[Row, ...]
+    """Every row, in order."""
+    done: dict[str, Outcome]
+    """Outcomes of the finished ones, by key."""
+
+    @property
+    def missing(self) -> tuple[Row, ...]:
+        """Rows still to be run; equal runs once."""
+        rows = {row.key: row for row in self.rows if row.key not in self.done}
+        return tuple(rows.values())
+
+    @property
+    def num_runs(self) -> int:
+        """Different runs."""
+        return len({row.key for row in self.rows})
+
+    @property
+    def seconds(self) -> float:
+        """Estimated seconds of one process for what is missing."""
+        return estimate_seconds(self.rows, self.done)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something a study's progress display wants to know."""
+
+    row: Row
+    """The row that ended."""
+    error: str | None
+    """Why it failed, None if it did not."""
+    num_done: int
+    """Rows of this call that ended, failed ones included."""
+    num_total: int
+    """Rows of this call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How a call ended."""
+
+    num_before: int
+    """Runs that were there already."""
+    num_finished: int
+    """Runs this call added."""
+    failures: dict[str, str]
+    """Errors of the runs that failed, by key."""
+
+
+def make_plan(
+    study: Study,
+    folder: Path,
+    *,
+    repetitions: int | None = None,
+    where: Sequence[str] = (),
+    known: Sequence[Path] = (),
+) -> Plan:
+    """Return what is asked for and what the folder and the packs have of it."""
+    if repetitions is not None:
+        require_count("repetitions", repetitions, 1)
+    rows = plan_rows(study, repetitions=repetitions, where=where)
+    done = Store(folder).done(rows)
+    wanted = {row.key for row in rows}
+    for path in known:
+        packed = read_study(path).outcomes
+        done = {key: o for key, o in packed.items() if key in wanted} | done
+    return Plan(rows=rows, done=done)
+
+
+def run_study(
+    study: Study,
+    folder: Path,
+    *,
+    repetitions: int | None = None,
+    where: Sequence[str] = (),
+    known: Sequence[Path] = (),
+    jobs: int = 2,
+    backend: str = "local",
+    address: str | None = None,
+    report: Callable[[Event], None] | None = None,
+) -> Tally:
+    """Run every row that has no record yet; stop at any moment and call again.
+
+    Args:
+        study: What to run.
+        folder: Where its records are and go.
+        repetitions: Seeds, if not the study's own number.
+        where: Conditions `key=a,b` on the rows.
+        known: Folders or packs whose finished runs are taken over first.
+        jobs: Processes on this machine.
+        backend: "local", "dask" or "ray".
+        address: Of the cluster.
+        report: Called after every row.
+    """
+    require_count("jobs", jobs, 1)
+    if backend not in BACKENDS:
+        raise SettingsError(
+            f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}."
+        )
+    store = Store(folder)
+    plan = make_plan(study, folder, repetitions=repetitions, where=where, known=known)
+    with store.held():
+        store.describe(study, plan.rows)
+        for path in known:
+            store.adopt(read_study(path), plan.rows)
+        failures: dict[str, str] = {}
+        missing = {row.key: row for row in plan.missing}
+        with cluster(backend, address):
+            records = run_rows(
+                missing.values(), study.measure, jobs=jobs, backend=backend
+            )
+            for number, (key, record) in enumerate(records, start=1):
+                store.save(key, record)
+                is_failure = record.get("format") == FAILURE_FORMAT
+                if is_failure:
+                    failures[key] = record["error"]
+                if report is not None:
+                    report(
+                        Event(
+                            row=missing[key],
+                            error=failures.get(key),
+                            num_done=number,
+                            num_total=len(missing),
+                        )
+                    )
+    return Tally(
+        num_before=len(plan.done),
+        num_finished=len(missing) - len(failures),
+        failures=failures,
+    )

@@ -1,0 +1,112 @@
+"""A study's folder: whole records only, one holder at a time."""
+
+import json
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from guidefbo.core.errors import DataError
+from guidefbo.core.files import OutputError, write_atomically
+from guidefbo.experiments.plan import merge_rows
+from guidefbo.experiments.results import (
+    FAILURE_FORMAT,
+    Outcome,
+    Row,
+    StudyResults,
+    read_record,
+    read_study,
+    record_of,
+    study_form,
+)
+from guidefbo.experiments.study import Study
+from guidefbo.site.lock import LockedError, exclusive
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Where a study keeps its records."""
+
+    folder: Path
+    """The study's folder."""
+
+    @contextmanager
+    def held(self) -> Generator[None, None, None]:
+        """Keep other processes from running the same study in the same folder."""
+        try:
+            (self.folder / "runs").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(
+                f"Cannot make the folder {self.folder}: {error.strerror}."
+            ) from error
+        try:
+            with exclusive(self.folder / "study.json", wait=0.0):
+                yield
+        except LockedError as error:
+            raise LockedError(
+                f"Another process is running the study in {self.folder}. Wait for it, "
+                "or name another folder with --out."
+            ) from error
+
+    def describe(self, study: Study, rows: Iterable[Row]) -> None:
+        """Write what is asked for into study.json, beside what was asked before."""
+        form = self.folder / "study.json"
+        former: tuple[Row, ...] = ()
+        if form.exists():
+            results = read_study(self.folder)
+            if results.name != study.name:
+                raise DataError(
+                    f"{self.folder} holds the study {results.name!r}, not "
+                    f"{study.name!r}. Name another folder with --out."
+                )
+            former = results.rows
+        described = StudyResults(
+            name=study.name,
+            title=study.title,
+            text=study.text,
+            sections=study.sections,
+            rows=merge_rows(study, former, rows),
+            outcomes={},
+            failures={},
+            definition=study.definition,
+        )
+        text = json.dumps(study_form(described), indent=1, allow_nan=False)
+        write_atomically(form, text + "\n")
+
+    def done(self, rows: Iterable[Row]) -> dict[str, Outcome]:
+        """Return the outcomes of finished rows by key. Half a file is no outcome."""
+        outcomes: dict[str, Outcome] = {}
+        for row in rows:
+            outcome = read_record(self._record(row.key), row.key, row.spec)
+            if outcome is not None:
+                outcomes[row.key] = outcome
+        return outcomes
+
+    def save(self, key: str, record: Mapping[str, Any]) -> bool:
+        """Write a record atomically; return whether it is that of a finished run."""
+        is_failure = record.get("format") == FAILURE_FORMAT
+        path = self._failure(key) if is_failure else self._record(key)
+        # One line: a study has thousands of records and people read its report.
+        text = json.dumps(record, separators=(",", ":"), allow_nan=False)
+        write_atomically(path, text + "\n")
+        if not is_failure:
+            self._failure(key).unlink(missing_ok=True)
+        return not is_failure
+
+    def adopt(self, results: StudyResults, rows: Iterable[Row]) -> int:
+        """Take over the finished runs of another folder or pack; return how many."""
+        missing = {row.key: row for row in rows if not self._record(row.key).exists()}
+        count = 0
+        for key, row in missing.items():
+            outcome = results.outcomes.get(key)
+            if outcome is not None:
+                self.save(key, record_of(outcome, row))
+                count += 1
+        return count
+
+    def _record(self, key: str) -> Path:
+        return self.folder / "runs" / f"{key}.json"
+
+    def _failure(self, key: str) -> Path:
+        return self.folder / "runs" / f"{key}.failed.json"

@@ -1,0 +1,234 @@
+"""A study as its author writes it, in TOML.
+
+    name = "beta"
+    title = "How much exploration?"
+    repetitions = 5                    # seeds 0 to 4
+    sections = ["regret", "ranks"]     # of the report; none: what the runs allow
+
+    [common]                           # what all runs share
+    level = 2
+    problem = ["ackley", "sphere"]     # a list is an axis: one run per value
+
+    [[grid]]                           # one run per combination; several add up
+    method = ["ucb", "guide-ucb"]
+    settings.beta = [1, 2, 4]
+
+    [[grid]]
+    variant = ["bold"]
+
+    [variants.bold]                    # a name for a method with settings
+    method = "guide-ucb"
+    settings = { max_strength = 2.0 }
+
+Fields are those of a run: problem ("all" for the whole catalogue), dim, level,
+common_shift, noise, noise_units, method, num_agents, num_initial, num_rounds, settings.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, cast
+
+from guidefbo.core.errors import SettingsError, refuse_unknown
+from guidefbo.core.numbers import require_count, shown
+from guidefbo.simulation.spec import RunSpec
+
+RUN_FIELDS = frozenset(f.name for f in fields(RunSpec)) - {"seed"}
+"""What a study may say about its runs; repetitions give the seeds."""
+MEASURES = ("run", "similarity")
+"""What is done for each row: run the method, or compare the agents' tasks."""
+SECTIONS = (
+    "regret",
+    "ranks",
+    "matched",
+    "transfer",
+    "curves",
+    "ablation",
+    "sensitivity",
+    "communication",
+    "runtime",
+    "extrapolation",
+    "similarity",
+)
+"""Sections a report knows."""
+TOP = frozenset(
+    {
+        "name",
+        "title",
+        "text",
+        "measure",
+        "repetitions",
+        "first_seed",
+        "sections",
+        "common",
+        "grid",
+        "variants",
+    }
+)
+
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """What is to be run and what is to be reported."""
+
+    name: str
+    """Short name, also of its folder."""
+    title: str = ""
+    """One line."""
+    text: str = ""
+    """What the study is for."""
+    measure: str = "run"
+    """What is done for each row, one of `MEASURES`."""
+    repetitions: int = 10
+    """Seeds."""
+    first_seed: int = 0
+    """The first of them."""
+    sections: tuple[str, ...] = ()
+    """Sections of the report; none: what the runs allow."""
+    grids: tuple[Table, ...]
+    """Each a table of fields; a list is an axis."""
+    variants: Mapping[str, Table] = field(
+        default_factory=lambda: MappingProxyType(dict[str, Table]())
+    )
+    """Named methods with settings."""
+    definition: Table
+    """The study as it was written."""
+
+
+def load_study(name_or_path: str) -> Study:
+    """Return the study of that name, or the one in that TOML file."""
+    path = Path(name_or_path)
+    if path.suffix != ".toml":
+        known = {file.stem: file for file in sorted(shipped_folder().glob("*.toml"))}
+        if name_or_path not in known:
+            if path.exists():
+                raise SettingsError(
+                    f"Expected the name of a study or a file NAME.toml, got {path}."
+                )
+            refuse_unknown("study", name_or_path, known)
+        path = known[name_or_path]
+    try:
+        form = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"Cannot read {path}: {error.strerror}.") from error
+    except ValueError as error:
+        raise SettingsError(f"{path} is no TOML: {error}.") from error
+    try:
+        return parse_study(form, default_name=path.stem)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}") from error
+
+
+def list_studies() -> list[tuple[str, str]]:
+    """Return the studies that come with the package, with their titles."""
+    studies = [
+        load_study(str(file)) for file in sorted(shipped_folder().glob("*.toml"))
+    ]
+    return [(study.name, study.title) for study in studies]
+
+
+def shipped_folder() -> Path:
+    """Return where the package's studies are: in the wheel, or in the checkout."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / "studies"
+    return inside if inside.is_dir() else package.parents[1] / "studies"
+
+
+def parse_study(form: Table, default_name: str = "study") -> Study:
+    """Check plain data and return the study it describes."""
+    for key in form:
+        if key not in TOP:
+            refuse_unknown("entry of a study", key, TOP)
+    name = form.get("name", default_name)
+    if not isinstance(name, str) or not _is_plain(name):
+        raise SettingsError(
+            "The name of a study is letters, digits and '-' or '_' (it names a "
+            f"folder), got {shown(name)}."
+        )
+    common = _fields(form.get("common", {}), "[common]")
+    variants = _variants(form.get("variants", {}))
+    grids = form.get("grid", [{}] if common else [])
+    if not isinstance(grids, list) or not grids:
+        raise SettingsError(
+            "A study needs at least one [[grid]] with its axes, for example "
+            'method = ["ucb", "guide-ucb"].'
+        )
+    return Study(
+        name=name,
+        title=_text(form, "title"),
+        text=_text(form, "text"),
+        measure=_one_of("measure", form.get("measure", "run"), MEASURES),
+        repetitions=require_count("repetitions", form.get("repetitions", 10), 1),
+        first_seed=require_count("first_seed", form.get("first_seed", 0), 0),
+        sections=_sections(form.get("sections", [])),
+        grids=tuple(_grid(item, common, variants) for item in cast(list[Any], grids)),
+        variants=variants,
+        definition=dict(form),
+    )
+
+
+def _grid(item: Any, common: Table, variants: Mapping[str, Table]) -> Table:
+    own = _fields(item, "[[grid]]", also=frozenset({"name", "variant"}))
+    named = own.get("variant", [])
+    for name in cast(list[Any], named) if isinstance(named, list) else [named]:
+        if name not in variants:
+            refuse_unknown("variant", str(name), variants)
+    settings = {**common.get("settings", {}), **own.get("settings", {})}
+    grid = {**common, **own}
+    return grid | {"settings": settings} if settings else grid
+
+
+def _variants(form: Any) -> Mapping[str, Table]:
+    if not isinstance(form, dict):
+        raise SettingsError("Variants are written as tables [variants.NAME].")
+    tables = cast(dict[str, Any], form)
+    return MappingProxyType(
+        {name: _fields(item, f"[variants.{name}]") for name, item in tables.items()}
+    )
+
+
+def _fields(form: Any, where: str, also: frozenset[str] = frozenset()) -> Table:
+    if not isinstance(form, dict):
+        raise SettingsError(f"{where} must be a table of fields, got {shown(form)}.")
+    table = cast(dict[str, Any], form)
+    for key, value in table.items():
+        if key not in RUN_FIELDS | also:
+            if key == "seed":
+                raise SettingsError(
+                    f"{where} sets seed. Say `repetitions` (and `first_seed`) instead."
+                )
+            refuse_unknown(f"field of {where}", key, RUN_FIELDS | also)
+        if key == "settings" and not isinstance(value, dict):
+            raise SettingsError(
+                f"{where} must give settings as a table, for example "
+                f"settings.beta = 4, got {shown(value)}."
+            )
+        if isinstance(value, list) and not value:
+            raise SettingsError(f"{where} gives no value for {key}.")
+    return table
+
+
+def _sections(form: Any) -> tuple[str, ...]:
+    listed = cast(list[Any], form) if isinstance(form, list) else [form]
+    return tuple(_one_of("section", item, SECTIONS) for item in listed)
+
+
+def _one_of(kind: str, value: Any, known: tuple[str, ...]) -> str:
+    if value not in known:
+        refuse_unknown(kind, str(value), known)
+    return value
+
+
+def _text(form: Table, key: str) -> str:
+    value = form.get(key, "")
+    if not isinstance(value, str):
+        raise SettingsError(f"{key} must be a text, got {shown(value)}.")
+    return value.strip()
+
+
+def _is_plain(name: str) -> bool:
+    return bool(name) and name.replace("-", "").replace("_", "").isalnum()
