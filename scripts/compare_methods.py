@@ -19,6 +19,7 @@ import numpy as np
 
 from guidefbo.metrics.ranks import average_ranks
 from guidefbo.problems.catalog import PROBLEMS
+from guidefbo.reports.paper import paper_tables
 from guidefbo.simulation.simulate import run
 from guidefbo.simulation.spec import RunSpec
 
@@ -65,7 +66,7 @@ def main() -> int:
         arguments.records.mkdir(parents=True, exist_ok=True)
         run_all(finals, arguments.seeds.split(","), arguments.records, arguments.jobs)
         figures.write_text(json.dumps(finals, indent=1) + "\n", encoding="utf-8")
-    paper = json.loads((RESULTS / "paper-tables.json").read_text(encoding="utf-8"))
+    paper = paper_tables()
     text = render(finals, paper)
     (RESULTS / "methods.md").write_text(text, encoding="utf-8")
     print(text.split("## ")[1])

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from guidefbo.problems.catalog import PROBLEMS
+from guidefbo.reports.paper import paper_tables
 from guidefbo.simulation.simulate import run
 from guidefbo.simulation.spec import RunSpec
 
@@ -63,7 +64,7 @@ def main() -> int:
         finals = run_all(arguments.records, arguments.jobs)
         figures.write_text(json.dumps(finals, indent=1) + "\n", encoding="utf-8")
     finals = json.loads(figures.read_text(encoding="utf-8"))
-    paper = json.loads((RESULTS / "paper-tables.json").read_text(encoding="utf-8"))
+    paper = paper_tables()
     text, holds = render(finals, paper["final_regret"])
     (RESULTS / "faithfulness.md").write_text(text, encoding="utf-8")
     print(text.split("## ")[1])

@@ -3,7 +3,6 @@
 Run from anywhere: python scripts/similarity_table.py
 """
 
-import json
 import sys
 import time
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from guidefbo.core.streams import Purpose, Streams
 from guidefbo.metrics.similarity import task_similarity
 from guidefbo.problems.catalog import PROBLEMS, make_problem
 from guidefbo.problems.heterogeneity import LEVELS
+from guidefbo.reports.paper import paper_tables
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 NUM_PROBES = 4096
@@ -40,8 +40,7 @@ def main() -> int:
 
 def read_paper() -> Table:
     """Return the paper's rows, one figure per level."""
-    tables = json.loads((RESULTS / "paper-tables.json").read_text(encoding="utf-8"))
-    rows: Mapping[str, Mapping[str, float]] = tables["task_similarity"]
+    rows: Mapping[str, Mapping[str, float]] = paper_tables()["task_similarity"]
     return {
         name: [row[f"level{level}"] for level in LEVELS] for name, row in rows.items()
     }
@@ -113,7 +112,7 @@ INTRODUCTION = (
     f"agents in 10 dimensions, over {NUM_PROBES} scrambled Sobol points, averaged over",
     f"{NUM_REALISATIONS} task realisations (seeds 0 to {NUM_REALISATIONS - 1}).",
     "The paper's figures are those of its task-similarity table, kept in",
-    "`paper-tables.json`. The two differ by chance: the random shifts and rotations",
+    "`guidefbo.reports`. The two differ by chance: the random shifts and rotations",
     "are not the same.",
     "",
     "Rebuild with `python scripts/similarity_table.py`.",

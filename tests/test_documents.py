@@ -20,9 +20,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```python\n(.*?)```", README, flags=re.S)
 BLOCKS = re.findall(r"```sh\n(.*?)```", README, flags=re.S)
 SITE_BLOCKS = [block for block in BLOCKS if "guidefbo init" in block]
+STUDY_BLOCKS = [block for block in BLOCKS if "guidefbo study" in block]
 COMMANDS = re.findall(
     r"^guidefbo (.*?)(?:\s+#.*)?$",
-    "\n".join(block for block in BLOCKS if block not in SITE_BLOCKS),
+    "\n".join(b for b in BLOCKS if b not in SITE_BLOCKS + STUDY_BLOCKS),
     flags=re.M,
 )
 SPACES = re.findall(r"```toml\n(.*?)```", README, flags=re.S)
@@ -56,6 +57,27 @@ def test_readme_day_of_a_site(tmp_path):
         assert done.returncode == 0, (line, done.stderr)
         assert done.stdout.strip()
     assert (tmp_path / "site.png").stat().st_size > 10_000
+
+
+def test_readme_night_of_a_researcher(tmp_path):
+    """The commands of a study in the order of the README, with fewer runs."""
+    (block,) = STUDY_BLOCKS
+    lines = [line for line in block.splitlines() if line.startswith("guidefbo ")]
+    assert len(lines) >= 5
+    for line in lines:
+        words = shlex.split(line, comments=True)[1:]
+        if words[1] == "run":
+            words += ["--repetitions", "2", "--where", "problem=levy"]
+        done = subprocess.run(
+            [sys.executable, "-m", "guidefbo", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, (line, done.stderr)
+        assert done.stdout.strip()
+    assert (tmp_path / "quick.json.gz").stat().st_size < 20_000
+    assert "<table" in (tmp_path / "results/quick/report/report.html").read_text()
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

@@ -13,7 +13,7 @@ from guidefbo.metrics.similarity import task_similarity
 from guidefbo.problems.catalog import PROBLEMS, make_problem
 
 NAMES = st.sampled_from(sorted(PROBLEMS))
-PAPER = Path(__file__).parents[2] / "docs" / "results" / "paper-tables.json"
+PAPER = Path(__file__).parents[2] / "src" / "guidefbo" / "reports" / "paper.json"
 
 
 def probes(num_points, dim, t=0):

@@ -3,6 +3,7 @@
 Figures are made without pyplot, so no window opens and no global state changes.
 """
 
+import re
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -29,6 +30,8 @@ COLOURS = MappingProxyType(
     }
 )
 """Okabe and Ito, 2008: told apart with any kind of colour vision."""
+_PATH = re.compile(rb' d="[^"]*"')
+_LONG_NUMBER = re.compile(rb"(\d\.\d\d)\d+")
 _RING = {"markerfacecolor": "none", "markeredgewidth": 1.6}
 _RIM = {"markeredgecolor": "white", "markeredgewidth": 0.6}
 LOOKS: MappingProxyType[str, dict[str, Any]] = MappingProxyType(
@@ -93,10 +96,27 @@ def panels(figure: Any, number: int, y_label: str = "value") -> list[Any]:
 def save_figure(figure: Any, path: str | Path | None) -> Any:
     """Write the figure, whole or not at all, where there is a path; return it."""
     if path is not None:
-        picture = BytesIO()
-        figure.savefig(picture, dpi=150, format=Path(path).suffix[1:].lower())
-        write_atomically(Path(path), picture.getvalue())
+        picture = picture_bytes(figure, Path(path).suffix[1:].lower())
+        write_atomically(Path(path), picture)
     return figure
+
+
+def picture_bytes(figure: Any, kind: str) -> bytes:
+    """Return the figure as a file of that kind; equal figures give equal SVG."""
+    import matplotlib
+
+    module: Any = matplotlib
+    picture = BytesIO()
+    stamp: dict[str, Any] = {"metadata": {"Date": None}} if kind == "svg" else {}
+    with module.rc_context({"svg.hashsalt": "guidefbo"}):
+        figure.savefig(picture, dpi=150, format=kind, **stamp)
+    data = picture.getvalue()
+    return _PATH.sub(_shorten, data) if kind == "svg" else data
+
+
+def _shorten(path: re.Match[bytes]) -> bytes:
+    """Return a drawn path to a hundredth of a point: half the size, the same look."""
+    return _LONG_NUMBER.sub(rb"\1", path[0])
 
 
 def tidy(axes: Any) -> None:
@@ -298,3 +318,40 @@ def name_ticks(axes: Any, labels: Sequence[str]) -> None:
         look = {"rotation": 25, "ha": "right", "rotation_mode": "anchor"}
     axes.set_xticks(range(len(names)), names, **look)
     axes.set_xlim(-0.6, len(names) - 0.4)
+
+
+def log_scale(axes: Any, low: float, high: float) -> None:
+    """Make the y axis logarithmic from low to high, its numbers written out."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.set_yscale("log")
+    decades = np.log10(high / low)
+    steps = (
+        (1.0,) if decades > 3.0 else (1.0, 3.0) if decades > 1.3 else (1.0, 2.0, 5.0)
+    )
+    axes.yaxis.set_major_locator(LogLocator(subs=steps))
+    if high < 1e5 and low > 1e-4:
+        axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def draw_band(
+    axes: Any, x: Values, mean: Values, error: Values, look: dict[str, Any], word: str
+) -> Any:
+    """Draw a line within a band of so much on both sides; return the line."""
+    band = {"color": look["color"], "alpha": 0.16, "linewidth": 0.0}
+    axes.fill_between(x, mean - error, mean + error, **band)
+    (line,) = axes.plot(x, mean, label=word, **look)
+    return line
+
+
+def legend_below(figure: Any, handles: Sequence[Any], words: Sequence[str]) -> None:
+    """Put one legend for all axes under them."""
+    longest = max(map(len, words), default=1)
+    width = figure.get_figwidth()
+    columns = max(1, min(len(words), int(width / (0.62 + 0.085 * longest))))
+    # Full rows: five entries in four columns would leave one alone.
+    rows = -(-len(words) // columns)
+    columns = -(-len(words) // rows)
+    place = {"loc": "outside lower center", "frameon": False, "fontsize": 10}
+    figure.legend(list(handles), list(words), ncols=columns, handlelength=2.6, **place)

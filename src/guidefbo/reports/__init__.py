@@ -1,0 +1,1 @@
+"""Reports of studies: tables, figures and one page, from result files alone."""

@@ -1,0 +1,1 @@
+"""One section of a report per module, each from a frame of runs."""

@@ -1,0 +1,171 @@
+"""Average ranks of the contenders, beside the paper's over the same methods."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from guidefbo.metrics.ranks import average_ranks
+from guidefbo.reports.formats import MISSING, join, plain_cell
+from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.paper import (
+    PLAIN_BETA,
+    final_regret,
+    method_behind,
+    published_rank,
+)
+from guidefbo.reports.table import Cell, Section, Table, words
+
+NAME = "ranks"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Ranks under one set of conditions."""
+
+    ours: dict[Contender, float]
+    """Average rank among all contenders with a run."""
+    among_papers: dict[Contender, float]
+    """Average rank among those the paper has."""
+    papers: dict[Contender, float]
+    """The paper's average rank among those, over the same functions."""
+    problems: tuple[str, ...]
+    """Functions on which every contender is complete."""
+    asked: int
+    """Functions that were asked for."""
+    absent: tuple[Contender, ...]
+    """Contenders without any run."""
+
+
+def ranks_section(frame: Frame) -> Section | None:
+    """Return a table of average ranks for each set of conditions."""
+    found = [c for c in frame.conditions if len(frame.contenders(c)) > 1]
+    if not found:
+        return None
+    opening = (
+        "Average rank over the functions, 1 is best; ranks within each function by "
+        "the mean over seeds, ties averaged. A function counts where every contender "
+        "has all its seeds. The paper's rank is recomputed from its table among the "
+        "same methods and functions; its published rank is among its twelve methods "
+        "on twelve functions."
+    )
+    tables = [_table(frame, conditions) for conditions in found]
+    return Section(name=NAME, title="Average ranks", blocks=(opening, *tables))
+
+
+def rank(frame: Frame, conditions: Conditions) -> Ranking:
+    """Rank the contenders under one set of conditions."""
+    asked = frame.problems(conditions)
+    everyone = frame.contenders(conditions)
+    absent = tuple(
+        who
+        for who in everyone
+        if not any(frame.finals(conditions, p, who) for p in asked)
+    )
+    present = [who for who in everyone if who not in absent]
+    problems = tuple(
+        p for p in asked if all(frame.is_complete(conditions, p, w) for w in present)
+    )
+    known = papers_own(present) if conditions.is_papers else {}
+    theirs = [
+        [final_regret(conditions.level, p, method) for method in known]
+        for p in problems
+    ]
+    is_comparable = len(known) > 1 and all(None not in row for row in theirs)
+    papers = ranked(list(known.values()), theirs) if is_comparable else {}
+    chosen = list(known.values()) if is_comparable else []
+    return Ranking(
+        ours=ranked(present, mean_table(frame, conditions, problems, present)),
+        among_papers=ranked(chosen, mean_table(frame, conditions, problems, chosen)),
+        papers=papers,
+        problems=problems,
+        asked=len(asked),
+        absent=absent,
+    )
+
+
+def papers_own(contenders: Sequence[Contender]) -> dict[str, Contender]:
+    """Return for each of the paper's methods the contender closest to its runs."""
+    chosen: dict[str, Contender] = {}
+    for who in contenders:
+        method = method_behind(who.method, who.settings)
+        is_closer = (
+            who.settings.get("beta") == PLAIN_BETA
+            or who.settings.get("mode") == "as-run"
+        )
+        if method is not None and (method not in chosen or is_closer):
+            chosen[method] = who
+    return chosen
+
+
+def mean_table(
+    frame: Frame,
+    conditions: Conditions,
+    problems: Sequence[str],
+    contenders: Sequence[Contender],
+) -> list[list[float]]:
+    """Return the mean final regret over seeds, a row per problem."""
+    return [
+        [float(np.mean([*frame.finals(conditions, p, w).values()])) for w in contenders]
+        for p in problems
+    ]
+
+
+def ranked(
+    contenders: Sequence[Contender], table: Sequence[Sequence[float | None]]
+) -> dict[Contender, float]:
+    """Return the average rank of each contender, nothing for an empty table."""
+    if not contenders or not table:
+        return {}
+    ranks = average_ranks(np.array(table, dtype=np.float64))
+    return dict(zip(contenders, map(float, ranks), strict=True))
+
+
+def _table(frame: Frame, conditions: Conditions) -> Table:
+    ranking = rank(frame, conditions)
+    contenders = [w for w in frame.contenders(conditions) if w not in ranking.absent]
+    is_subset = set(ranking.among_papers) != set(ranking.ours)
+    columns = ["method", "rank"]
+    if ranking.papers:
+        columns += ["rank among the paper's"] * is_subset
+        columns += ["paper, same methods", "paper, published"]
+    ordered = sorted(contenders, key=lambda who: ranking.ours.get(who, 0.0))
+    rows: list[tuple[Cell, ...]] = []
+    for who in ordered:
+        cells = [words(who.label), _rank_cell(ranking.ours.get(who))]
+        if ranking.papers:
+            if is_subset:
+                cells.append(_rank_cell(ranking.among_papers.get(who)))
+            method = method_behind(who.method, who.settings)
+            published = None
+            if who in ranking.papers and method is not None:
+                published = published_rank(conditions.level, method)
+            cells += [_rank_cell(ranking.papers.get(who)), _rank_cell(published)]
+        rows.append(tuple(cells))
+    return Table(
+        name=f"{NAME}-{conditions.slug}",
+        title=f"Average ranks, {conditions.label}",
+        columns=tuple(columns),
+        rows=tuple(rows),
+        notes=_notes(ranking, is_subset),
+    )
+
+
+def _rank_cell(value: float | None) -> Cell:
+    if value is None:
+        return Cell(text=MISSING)
+    return Cell(text=f"{value:.2f}", value=value, data=plain_cell(value).data)
+
+
+def _notes(ranking: Ranking, is_subset: bool) -> tuple[str, ...]:
+    notes = [
+        f"Over {len(ranking.problems)} of {ranking.asked} functions: those on which "
+        f"all {len(ranking.ours) or 'the'} contenders are complete."
+    ]
+    if ranking.absent:
+        names = join([who.label for who in ranking.absent])
+        notes.append(f"Without any run and therefore left out: {names}.")
+    if ranking.papers and is_subset:
+        names = join([who.label for who in ranking.among_papers])
+        notes.append(f"Compared with the paper's: {names}.")
+    return tuple(notes)

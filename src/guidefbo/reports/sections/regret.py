@@ -1,0 +1,88 @@
+"""Final regret of every contender on every problem, beside the paper's."""
+
+import statistics
+
+from guidefbo.reports.formats import factor, mark_lowest, regret_cell
+from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.paper import BETA_REMARK, final_regret, method_behind
+from guidefbo.reports.table import Cell, Section, Table, words
+
+NAME = "regret"
+
+
+def regret_section(frame: Frame) -> Section | None:
+    """Return a table of final regrets for each set of conditions."""
+    tables = [_table(frame, conditions) for conditions in frame.conditions]
+    if not tables:
+        return None
+    opening = (
+        "Final mean simple regret: mean over seeds ± its standard error, lower is "
+        "better. The best of a row is bold, the second-best underlined, among "
+        "contenders with all their seeds. The second line is the paper's number and "
+        "the ratio ours / paper."
+    )
+    return Section(name=NAME, title="Final regret", blocks=(opening, *tables))
+
+
+def papers_regret(conditions: Conditions, problem: str, who: Contender) -> float | None:
+    """Return the paper's number for a contender, if the setting is the paper's."""
+    method = method_behind(who.method, who.settings)
+    if not conditions.is_papers or method is None:
+        return None
+    return final_regret(conditions.level, problem, method)
+
+
+def seeds_sentence(frame: Frame, conditions: Conditions) -> str:
+    """Return how many seeds were asked for under these conditions."""
+    counts = {len(s) for (c, _, _), s in frame.cells.items() if c == conditions}
+    low, high = min(counts), max(counts)
+    asked = str(low) if low == high else f"{low} to {high}"
+    return f"Seeds asked for per cell: {asked}."
+
+
+def _table(frame: Frame, conditions: Conditions) -> Table:
+    contenders = frame.contenders(conditions)
+    problems = frame.problems(conditions)
+    rows: list[tuple[Cell, ...]] = []
+    for problem in problems:
+        cells = {
+            who: regret_cell(
+                frame, conditions, problem, who, papers_regret(conditions, problem, who)
+            )
+            for who in contenders
+        }
+        whole = {w for w in contenders if frame.is_complete(conditions, problem, w)}
+        rows.append((words(problem), *mark_lowest(cells, whole)))
+    notes = [seeds_sentence(frame, conditions)]
+    has_paper = any("paper" in dict(cell.data) for row in rows for cell in row)
+    if has_paper:
+        notes.append(BETA_REMARK)
+    return Table(
+        name=f"{NAME}-{conditions.slug}",
+        title=f"Final regret, {conditions.label}",
+        columns=("function", *(who.label for who in contenders)),
+        rows=tuple(rows),
+        footer=(_medians(rows),) if has_paper else (),
+        notes=tuple(notes),
+    )
+
+
+def _medians(rows: list[tuple[Cell, ...]]) -> tuple[Cell, ...]:
+    """Return the row of median ratios to the paper."""
+    cells = [words("median ratio ours / paper")]
+    for column in list(zip(*rows, strict=True))[1:]:
+        ratios = [dict(cell.data).get("ratio") for cell in column]
+        found = [r for r in ratios if isinstance(r, float)]
+        if not found:
+            cells.append(Cell(text=""))
+            continue
+        median = statistics.median(found)
+        cells.append(
+            Cell(
+                text=factor(median),
+                under=f"{len(found)} functions",
+                value=median,
+                data=(("ratio", median),),
+            )
+        )
+    return tuple(cells)

@@ -1,0 +1,125 @@
+"""Seconds of a run, by method and function, beside the paper's."""
+
+from collections.abc import Sequence
+
+from guidefbo.reports.formats import MISSING, factor, number
+from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.paper import method_behind
+from guidefbo.reports.paper import seconds as papers_seconds
+from guidefbo.reports.statistics import summarise
+from guidefbo.reports.table import Cell, Section, Table, words
+
+NAME = "runtime"
+REFERENCE = "ucb"
+
+
+def runtime_section(frame: Frame) -> Section | None:
+    """Return a table for each set of conditions."""
+    tables = [_table(frame, conditions) for conditions in frame.conditions]
+    found = [t for t in tables if any(c.value is not None for r in t.rows for c in r)]
+    if not found:
+        return None
+    opening = (
+        "Wall-clock seconds of one run, mean over seeds, and how many times the plain "
+        "ucb's. The last line of a cell is the paper's seconds and its own ratio to "
+        "its ucb (its table is for Level 2 and another machine: compare the ratios)."
+    )
+    return Section(name=NAME, title="Run time", blocks=(opening, *found))
+
+
+def run_seconds(
+    frame: Frame, conditions: Conditions, problem: str, who: Contender
+) -> list[float]:
+    """Return the seconds of the runs of a cell."""
+    samples = frame.samples(conditions, problem, who).values()
+    return [
+        o.seconds["total"] for o in samples if o is not None and "total" in o.seconds
+    ]
+
+
+def reference_of(contenders: Sequence[Contender]) -> Contender | None:
+    """Return the plain ucb, with the default beta where there are several."""
+    found = [who for who in contenders if who.method == REFERENCE]
+    return min(found, key=lambda who: len(who.settings), default=None)
+
+
+def _table(frame: Frame, conditions: Conditions) -> Table:
+    contenders = frame.contenders(conditions)
+    reference = reference_of(contenders)
+    problems = frame.problems(conditions)
+    rows = tuple(
+        (
+            words(problem),
+            *(
+                _cell(frame, conditions, [problem], who, reference)
+                for who in contenders
+            ),
+        )
+        for problem in problems
+    )
+    whole = [
+        p
+        for p in problems
+        if all(run_seconds(frame, conditions, p, w) for w in contenders)
+    ]
+    footer: tuple[tuple[Cell, ...], ...] = ()
+    if whole:
+        means = (_cell(frame, conditions, whole, who, reference) for who in contenders)
+        footer = ((words(f"mean over {len(whole)} functions"), *means),)
+    return Table(
+        name=f"{NAME}-{conditions.slug}",
+        title=f"Seconds per run, {conditions.label}",
+        columns=("function", *(who.label for who in contenders)),
+        rows=rows,
+        footer=footer,
+        notes=("The mean is over the functions on which every contender has a run.",),
+    )
+
+
+def _cell(
+    frame: Frame,
+    conditions: Conditions,
+    problems: Sequence[str],
+    who: Contender,
+    reference: Contender | None,
+) -> Cell:
+    mean = _mean([run_seconds(frame, conditions, p, who) for p in problems])
+    if mean is None:
+        return Cell(text=MISSING)
+    data: list[tuple[str, float]] = [("seconds", mean)]
+    under: list[str] = []
+    base = None
+    if reference is not None:
+        base = _mean([run_seconds(frame, conditions, p, reference) for p in problems])
+    if base and who is not reference:
+        data.append(("ratio", mean / base))
+        under.append(f"{factor(mean / base)} of ucb")
+    papers, papers_base = _papers(conditions, problems, who)
+    if papers is not None and papers_base is not None:
+        data += [("paper", papers), ("paper ratio", papers / papers_base)]
+        under.append(f"paper {number(papers)}, {factor(papers / papers_base)}")
+    text = number(mean, 3)
+    return Cell(text=text, under="\n".join(under), value=mean, data=tuple(data))
+
+
+def _mean(by_problem: Sequence[Sequence[float]]) -> float | None:
+    """Return the mean over problems of the mean over seeds; None where one lacks."""
+    means = [summarise(values) for values in by_problem]
+    found = [summary.mean for summary in means if summary is not None]
+    return sum(found) / len(found) if found and len(found) == len(means) else None
+
+
+def _papers(
+    conditions: Conditions, problems: Sequence[str], who: Contender
+) -> tuple[float | None, float | None]:
+    method = method_behind(who.method, who.settings)
+    if method is None or not conditions.is_papers or conditions.level != 2:
+        return None, None
+    return (
+        _mean([_one(papers_seconds(p, method)) for p in problems]),
+        _mean([_one(papers_seconds(p, REFERENCE)) for p in problems]),
+    )
+
+
+def _one(value: float | None) -> list[float]:
+    return [] if value is None else [value]

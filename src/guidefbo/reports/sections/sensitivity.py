@@ -1,0 +1,184 @@
+"""One setting changed at a time, beside the paper's scans."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from guidefbo.experiments.results import Row
+from guidefbo.reports.drawings import Scan, draw_scans
+from guidefbo.reports.formats import mean_cell
+from guidefbo.reports.frame import Conditions, Field, Frame, settings_of
+from guidefbo.reports.paper import DEFAULTS, sensitivity
+from guidefbo.reports.statistics import summarise
+from guidefbo.reports.table import Block, Cell, Figure, Section, Table
+
+NAME = "sensitivity"
+LEAST = 3
+"""Values that make a scan where the study does not say that it is one."""
+Runs = dict[tuple[Field, str], dict[Field, float | None]]
+"""By value and problem: final regrets by seed, None where missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """The runs along one setting."""
+
+    axis: str
+    """Name of the setting."""
+    conditions: Conditions
+    method: str
+    runs: Runs
+
+    @property
+    def values(self) -> list[Field]:
+        """The setting's values in order."""
+        found = dict.fromkeys(value for value, _ in self.runs)
+        return sorted(found, key=lambda v: (isinstance(v, str), v is None, v or 0))
+
+    @property
+    def problems(self) -> list[str]:
+        """Problems in the order of the study."""
+        return list(dict.fromkeys(problem for _, problem in self.runs))
+
+    def papers(self, value: Field, problem: str) -> float | None:
+        """Return the paper's number, if the setting is the paper's."""
+        is_papers = self.conditions == Conditions(level=3)
+        if not is_papers or self.method != "guide-ucb" or not _is_number(value):
+            return None
+        return sensitivity(self.axis, float(value or 0), problem)
+
+
+def sensitivity_section(frame: Frame) -> Section | None:
+    """Return a table and panels for each setting that is scanned."""
+    grids = find_grids(frame)
+    if not grids:
+        return None
+    opening = (
+        "Final mean simple regret when one setting is changed and all others stay at "
+        "their default; mean over seeds ± standard error, the paper's number and the "
+        "ratio ours / paper below."
+    )
+    blocks: list[Block] = [opening, *(_table(grid) for grid in grids)]
+    shown = [grid for grid in grids if _has_run(grid)]
+    if shown:
+        blocks.append(_figure(shown))
+    return Section(name=NAME, title="Sensitivity", blocks=tuple(blocks))
+
+
+def find_grids(frame: Frame) -> list[Grid]:
+    """Return the scans: in each group of rows, the settings that vary in it."""
+    groups: dict[tuple[str | None, Conditions, str], list[Row]] = {}
+    for row in frame.results.rows:
+        if "method" in row.spec:
+            method = str(row.spec["method"])
+            group = (row.group, Conditions.of(row.spec), method)
+            groups.setdefault(group, []).append(row)
+    return [
+        _grid(frame, conditions, method, rows, axis)
+        for (name, conditions, method), rows in groups.items()
+        for axis in _axes(rows, 2 if name is not None else LEAST)
+    ]
+
+
+def _axes(rows: Sequence[Row], least: int) -> list[str]:
+    """Return the settings of which rows have so many values or more."""
+    told = [settings_of(row) for row in rows]
+    names = dict.fromkeys(name for settings in told for name in settings)
+    return [
+        name
+        for name in names
+        if len({settings.get(name) for settings in told}) >= least
+        and any(_is_number(settings.get(name)) for settings in told)
+    ]
+
+
+def _grid(
+    frame: Frame, conditions: Conditions, method: str, rows: Sequence[Row], axis: str
+) -> Grid:
+    runs: Runs = {}
+    for row in rows:
+        settings = settings_of(row)
+        others = {k: v for k, v in settings.items() if k != axis}
+        if any(settings_of(r).get(k) != v for k, v in others.items() for r in rows):
+            continue
+        value = settings.get(axis, DEFAULTS.get(axis, "default"))
+        place = (_tidy(value), str(row.spec.get("problem", "")))
+        outcome = frame.results.outcomes.get(row.key)
+        has_curve = outcome is not None and outcome.curve is not None
+        final = outcome.final if outcome is not None and has_curve else None
+        runs.setdefault(place, {})[row.spec.get("seed")] = final
+    return Grid(axis=axis, conditions=conditions, method=method, runs=runs)
+
+
+def _tidy(value: Field) -> Field:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)
+
+
+def _table(grid: Grid) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for value in grid.values:
+        cells = [_value_cell(grid, value)]
+        for problem in grid.problems:
+            samples = grid.runs.get((value, problem), {})
+            found = [final for final in samples.values() if final is not None]
+            papers = grid.papers(value, problem)
+            cells.append(mean_cell(found, len(samples), papers))
+        rows.append(tuple(cells))
+    usual = DEFAULTS.get(grid.axis)
+    note = "" if usual is None else f"The default is {usual:g}."
+    return Table(
+        name=f"{NAME}-{grid.axis}-{grid.method}-{grid.conditions.slug}",
+        title=f"{grid.axis}: {grid.method}, {grid.conditions.label}",
+        columns=(grid.axis, *grid.problems),
+        rows=tuple(rows),
+        notes=(note,) if note else (),
+    )
+
+
+def _value_cell(grid: Grid, value: Field) -> Cell:
+    is_default = _is_number(value) and value == DEFAULTS.get(grid.axis)
+    text = _text(value) + (" (default)" if is_default else "")
+    number = float(value or 0) if _is_number(value) else None
+    return Cell(text=text, value=number, data=(("", value),))
+
+
+def _text(value: Field) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _has_run(grid: Grid) -> bool:
+    return any(
+        f is not None for samples in grid.runs.values() for f in samples.values()
+    )
+
+
+def _figure(grids: Sequence[Grid]) -> Figure:
+    scans: dict[tuple[str, str], Scan] = {}
+    for grid in grids:
+        for problem in grid.problems:
+            title = f"{problem}, {grid.conditions.label}"
+            scans[grid.axis, title] = _scan(grid, problem)
+    return Figure(
+        name=NAME,
+        title="Final regret along each setting",
+        draw=lambda: draw_scans(scans, "final mean simple regret"),
+        notes=("The values of a setting stand at equal distances.",),
+    )
+
+
+def _scan(grid: Grid, problem: str) -> Scan:
+    summaries = [
+        summarise(
+            [f for f in grid.runs.get((v, problem), {}).values() if f is not None]
+        )
+        for v in grid.values
+    ]
+    return Scan(
+        values=[_text(value) for value in grid.values],
+        means=[None if s is None else s.mean for s in summaries],
+        errors=[None if s is None else s.error for s in summaries],
+        papers=[grid.papers(value, problem) for value in grid.values],
+    )

@@ -1,0 +1,82 @@
+"""`guidefbo study`: what it prints, and its sentences for mistakes."""
+
+import pytest
+from tests.experiments.tiny import write_study
+from typer.testing import CliRunner
+
+from guidefbo.cli.app import app
+
+
+def invoke(*words):
+    return CliRunner().invoke(app, ["study", *map(str, words)])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A tiny study that ran, with its TOML file."""
+    folder = tmp_path_factory.mktemp("finished")
+    path, out = write_study(folder, rounds=2), folder / "out"
+    done = invoke("run", path, "--repetitions", 2, "--jobs", 1, "--out", out)
+    assert done.exit_code == 0, done.output
+    assert f"guidefbo study report {out}" in done.output
+    return path, out
+
+
+def test_list_names_the_studies():
+    done = invoke("list")
+    assert done.exit_code == 0
+    names = [line.split()[0] for line in done.output.splitlines()]
+    assert {"main", "offcentre", "ablation", "quick"} <= set(names)
+
+
+def test_plan_counts_what_is_done_and_what_is_not(finished):
+    path, out = finished
+    done = invoke("plan", path, "--out", out)
+    assert done.exit_code == 0, done.output
+    lines = [line.split() for line in done.output.splitlines()]
+    said = {words[0]: words[1] for words in lines[1:]}
+    assert (said["runs"], said["done"], said["to"]) == ("12", "8", "do")
+    assert "to do     4" in done.output
+    assert "2 problems, 2 methods, 3 seeds" in done.output
+
+
+def test_plan_of_a_fresh_study_says_where_its_estimate_is_from():
+    done = invoke("plan", "main", "--out", "nowhere-yet", "--jobs", 4)
+    assert "4320 (12 problems, 3 levels, 12 methods, 10 seeds)" in done.output
+    assert "from a reference machine" in done.output.replace("\n", " ")
+
+
+def test_a_report_and_a_pack_are_made(finished, tmp_path):
+    _, out = finished
+    report = tmp_path / "report"
+    done = invoke("report", out, "--out", report)
+    assert done.exit_code == 0, done.output
+    assert (report / "report.md").read_text().startswith("#")
+    assert "<html" in (report / "report.html").read_text()
+    pack = tmp_path / "tiny.json.gz"
+    done = invoke("pack", out, pack)
+    assert done.exit_code == 0, done.output
+    assert f"{pack.stat().st_size} bytes" in done.output
+    again = tmp_path / "again"
+    assert invoke("report", pack, "--out", again).exit_code == 0
+    one, other = (sorted(p.name for p in d.rglob("*.csv")) for d in (report, again))
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "mian"], "Did you mean 'main'"),
+        (["plan", "main", "--where", "method=ubc"], "No run of the study has"),
+        (["plan", "main", "--repetitions", "0"], "at least 1"),
+        (["report", "nowhere", "--out", "r"], "there is no nowhere"),
+        (["pack", "nowhere", "x.json.gz"], "there is no nowhere"),
+        (["run", "main", "--backend", "slurm", "--out", "r"], "local, dask, ray"),
+    ],
+)
+def test_a_mistake_is_one_sentence(words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = invoke(*words)
+    assert done.exit_code == 2
+    assert message in done.output.replace("\n", " ")
+    assert "Traceback" not in done.output

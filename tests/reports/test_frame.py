@@ -1,0 +1,136 @@
+import pytest
+from tests.reports.studies import Folder, run, spec
+
+from guidefbo.experiments.results import read_study
+from guidefbo.methods.settings import Settings
+from guidefbo.reports.families import control_of, plain_of, strategy_and_rule
+from guidefbo.reports.frame import Conditions, Contender, lay_out, slug
+from guidefbo.reports.looks import looks_of
+from guidefbo.reports.paper import DEFAULTS, METHODS, method_behind, total_hours
+
+
+def frame_of(folder):
+    return lay_out(read_study(folder.save()))
+
+
+def labels(frame):
+    return [who.label for who in frame.contenders()]
+
+
+def test_settings_are_named_only_where_rows_of_a_method_differ(tmp_path):
+    folder = Folder(tmp_path / "s")
+    folder.add(spec(method="ucb"))
+    folder.add(spec(method="ucb", settings={"beta": 2.0}))
+    folder.add(spec(method="guide-ucb", settings={"num_paths": 100}))
+    assert labels(frame_of(folder)) == ["ucb", "ucb beta=2", "guide-ucb"]
+
+
+def test_a_variant_names_its_column(tmp_path):
+    folder = Folder(tmp_path / "s")
+    folder.add(spec(method="guide-ucb"), variant="full")
+    folder.add(spec(method="guide-ucb", settings={"merging": "none"}), variant="bare")
+    folder.add(spec(method="guide-ucb", settings={"beta": 1}), variant="bare")
+    assert labels(frame_of(folder)) == ["full", "bare", "bare (guide-ucb beta=1)"]
+
+
+def test_conditions_say_what_is_not_the_papers():
+    assert Conditions(level=1).label == "Level 1"
+    other = Conditions(level=3, common_shift=0.3, noise=0.5, noise_units="raw", dim=4)
+    assert other.label == "Level 3, common shift 0.3, noise 0.5 raw, d = 4"
+    assert Conditions(level=1).is_papers
+    assert not other.is_papers
+    assert not Conditions(num_rounds=20).is_papers_size
+    assert Conditions(common_shift=0.3).is_papers_size
+
+
+def test_levels_of_one_kind_stand_together(tmp_path):
+    folder = Folder(tmp_path / "s")
+    for shift in (0.3, 0.0):
+        for level in (2, 1):
+            folder.add(spec(common_shift=shift, level=level))
+    found = [c.label for c in frame_of(folder).conditions]
+    assert found == [
+        "Level 1",
+        "Level 2",
+        "Level 1, common shift 0.3",
+        "Level 2, common shift 0.3",
+    ]
+
+
+def test_specs_of_any_shape_are_laid_out(tmp_path):
+    folder = Folder(tmp_path / "s")
+    folder.add({})
+    folder.add({"problem": None, "level": [1], "seed": {"a": 1}, "settings": 5})
+    folder.add({"problem": "p", "level": "high", "settings": {"b": [1], "a": None}})
+    frame = frame_of(folder)
+    assert len(frame.conditions) == 3
+    assert len({c.slug for c in frame.conditions}) == 3
+
+
+def test_the_three_states_of_a_run(tmp_path):
+    folder = Folder(tmp_path / "s")
+    folder.add(spec(seed=0), run(3.0))
+    folder.add(spec(seed=1), error="boom")
+    folder.add(spec(seed=2))
+    frame = frame_of(folder)
+    (conditions,), (who,) = frame.conditions, frame.contenders()
+    assert frame.finals(conditions, "ackley", who) == {0: 3.0}
+    assert len(frame.samples(conditions, "ackley", who)) == 3
+    assert not frame.is_complete(conditions, "ackley", who)
+    assert not frame.is_complete(conditions, "levy", who)
+
+
+@pytest.mark.parametrize("text", ["../../etc/passwd", "<script>", "a/b\\c", "..", ""])
+def test_slugs_are_plain(text):
+    assert set(slug(text)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-.")
+    assert not slug(text).startswith(".")
+
+
+def test_names_of_methods():
+    assert strategy_and_rule("guide-nei") == ("guide", "nei")
+    assert strategy_and_rule("fts-de") == ("fts-de", "ts")
+    assert strategy_and_rule("ts") == ("independent", "ts")
+    assert strategy_and_rule("odd") == ("odd", "")
+
+
+def test_partners_have_the_same_beta():
+    ucb4 = Contender(label="ucb", method="ucb")
+    ucb2 = Contender(label="ucb beta=2", method="ucb", settings={"beta": 2.0})
+    guide = Contender(label="guide-ucb", method="guide-ucb")
+    guide2 = Contender(label="g2", method="guide-ucb", settings={"beta": 2.0})
+    placebo = Contender(label="placebo-ucb", method="placebo-ucb")
+    everyone = [ucb2, ucb4, guide, guide2, placebo]
+    assert plain_of(guide, everyone) is ucb4
+    assert plain_of(guide2, everyone) is ucb2
+    assert control_of(guide, everyone) is placebo
+    assert control_of(guide2, everyone) is None
+    fts = Contender(label="fts", method="fts")
+    assert plain_of(fts, everyone) is None
+
+
+def test_the_papers_columns():
+    assert method_behind("ucb", {}) == "ucb"
+    assert method_behind("ucb", {"beta": 2.0}) == "ucb"
+    assert method_behind("ucb", {"beta": 1.0}) is None
+    assert method_behind("guide-ucb", {"beta": 2.0}) is None
+    assert method_behind("fts", {"mode": "as-run"}) == "fts"
+    assert method_behind("placebo-ucb", {}) is None
+
+
+def test_defaults_are_the_packages():
+    settings = Settings()
+    assert {name: getattr(settings, name) for name in DEFAULTS} == dict(DEFAULTS)
+
+
+def test_the_papers_hours():
+    assert total_hours() == pytest.approx(340.0, abs=1.0)
+
+
+def test_no_two_contenders_look_the_same():
+    named = [*METHODS, "placebo-ucb", "consensus-ucb"]
+    who = [Contender(label=name, method=name) for name in named]
+    who += [Contender(label=f"v{n}", method="ucb", variant=f"v{n}") for n in range(9)]
+    looks = looks_of(who)
+    assert len({(k["color"], str(k["linestyle"])) for k in looks.values()}) == len(who)
+    ordered = [Contender(label="ucb beta=2", method="ucb"), who[10]]
+    assert looks_of(ordered)[who[10]]["color"] == looks[who[10]]["color"]
