@@ -60,7 +60,12 @@ def _install():
         ["apt-get", "update"],
         [*install, "-o", "DPkg::Lock::Timeout=300", "chromium", "fonts-dejavu-core"],
     ):
-        done = subprocess.run(command, env=environment, check=False, **quiet)
+        try:
+            done = subprocess.run(
+                command, env=environment, check=False, timeout=300, **quiet
+            )
+        except subprocess.TimeoutExpired:
+            return False
     return done.returncode == 0
 
 

@@ -1,6 +1,5 @@
 """The page in a real browser: tabs, sorting, links, no request and no error."""
 
-import warnings
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,6 @@ def browser(tmp_path_factory):
             "NO BROWSER: Chromium is not installed and could not be installed (that "
             "needs apt-get and root). The page of a report is NOT tested."
         )
-        warnings.warn(pytest.PytestWarning(reason), stacklevel=1)
         pytest.skip(reason)
     with Browser(program, tmp_path_factory.mktemp("profile")) as browser:
         yield browser

@@ -10,8 +10,9 @@ import pytest
 
 from guidefbo.core.errors import FedBOError, SettingsError, UnknownNameError
 from guidefbo.core.streams import Streams
-from guidefbo.methods.catalog import METHODS
+from guidefbo.methods.catalog import METHODS, find_method
 from guidefbo.problems.catalog import make_problem
+from guidefbo.server.catalog import FUSIONS
 from guidefbo.simulation.assemble import initial_design
 from guidefbo.simulation.simulate import simulate
 
@@ -50,7 +51,7 @@ for method in sys.argv[2:]:
 
 def test_fresh_processes_give_the_same_bytes():
     """Whatever the hash seed; nothing depends on the order of a set or on `hash`."""
-    methods = ["guide-ucb", "guide-nei", "guide-ts", "ucb"]
+    methods = ["guide-ucb", "guide-nei", "guide-ts", "ucb", "consensus-ucb"]
     given, outputs = {**SMALL, "settings": LIGHT}, []
     for hash_seed in ("1", "4711"):
         done = subprocess.run(
@@ -123,6 +124,8 @@ PARTS = {
         ("guide-ts", {"intervention": "uniform"}),
         ("guide-ts", {"covariance": "full"}),
         ("nei", {"fit": "likelihood"}),
+        *(("consensus-ucb", {"fusion": name}) for name in FUSIONS),
+        ("consensus-nei", {"intervention": "uniform", "min_spread": 0}),
     ],
     ids=str,
 )
@@ -132,7 +135,8 @@ def test_every_ablation_runs_by_name(method, part):
     assert np.isfinite(trace.best_value).all()
     assert trace.spec.settings == {**LIGHT, **part}
     spread = 6 if part.get("covariance") == "full" else 3
-    scalars = 2 + 3 + spread if method.startswith("guide") else 0
+    is_silent = find_method(method).strategy == "independent"
+    scalars = 0 if is_silent else 2 + 3 + spread
     assert trace.scalars["up_per_agent_round"] == scalars
 
 
@@ -151,6 +155,11 @@ def test_one_agent(method):
     assert trace.best_value.shape == (3, 1)
     if method.startswith("guide"):
         assert trace.scalars == {"up_per_agent_round": 8, "down_per_agent_round": 7}
+    if method.startswith("consensus"):
+        # Nobody else speaks: the packet is empty, and the agent works alone.
+        assert trace.scalars == {"up_per_agent_round": 8, "down_per_agent_round": 0}
+        alone = small(method=find_method(method).rule, num_agents=1, num_rounds=2)
+        assert np.array_equal(trace.best_value, alone.best_value)
 
 
 @pytest.mark.parametrize(
@@ -167,8 +176,8 @@ def test_one_agent(method):
     ids=str,
 )
 def test_edges_of_the_spec(changes):
-    for method in ("guide-ucb", "guide-nei", "guide-ts"):
-        if method != "guide-ucb" and not changes.keys() & {"num_initial", "noise"}:
+    for method in ("guide-ucb", "consensus-ucb", "guide-nei", "guide-ts"):
+        if not method.endswith("ucb") and not changes.keys() & {"num_initial", "noise"}:
             continue
         trace = small(method=method, **{**changes, "num_rounds": 2})
         assert np.isfinite(trace.best_value).all()

@@ -22,7 +22,7 @@ LIGHT = {
 LIGHTER = LIGHT | {"num_starts": 2, "num_iterations": 2}
 """For searches under constraints, which climb from one start after the other."""
 
-METHODS = ("ucb", "nei", "ts", "guide-ucb", "guide-nei", "guide-ts")
+METHODS = ("ucb", "nei", "ts", "guide-ucb", "guide-nei", "guide-ts", "consensus-ucb")
 
 SPACES = {
     "line": Space(x=Float(-3, 5)),

@@ -9,6 +9,7 @@ from guidefbo.experiments.results import Outcome, Row
 REFERENCE = {
     "independent": 7.0,
     "placebo": 8.0,
+    "consensus": 10.0,
     "guide": 25.0,
     "fts": 12.0,
     "fts-de": 12.0,

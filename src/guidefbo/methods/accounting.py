@@ -49,6 +49,11 @@ def _guide(settings: Settings, dim: int) -> tuple[int, int]:
     return 2 * dim + 2, settings.packet_size * (2 * dim + 1)
 
 
+def _consensus(settings: Settings, dim: int) -> tuple[int, int]:
+    del settings
+    return 2 * dim + 2, 2 * dim + 1
+
+
 PAPER_SCALARS: MappingProxyType[str, Count] = MappingProxyType(
     {
         "independent": _none,
@@ -58,6 +63,7 @@ PAPER_SCALARS: MappingProxyType[str, Count] = MappingProxyType(
         "fmtbo": _fmtbo,
         "cgp": _cgp,
         "guide": _guide,
+        "consensus": _consensus,
     }
 )
 

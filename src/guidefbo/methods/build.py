@@ -17,6 +17,7 @@ from guidefbo.agent.strategies.placebo import PlaceboAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
 from guidefbo.methods.build_cgp import cgp_agent, cgp_server
+from guidefbo.methods.build_consensus import consensus_agent, consensus_server
 from guidefbo.methods.build_fmtbo import ei_rule, fmtbo_agent, fmtbo_server
 from guidefbo.methods.build_fts import (
     fts_agent,
@@ -77,6 +78,7 @@ _AGENT_SIDES: MappingProxyType[str, Callable[[Settings, Domain, Model], AgentSid
             "fmtbo": fmtbo_agent,
             "cgp": cgp_agent,
             "guide": _guide_agent,
+            "consensus": consensus_agent,
             "placebo": _placebo_agent,
         }
     )
@@ -89,6 +91,7 @@ _SERVER_SIDES: MappingProxyType[str, Callable[[Settings], ServerSide]] = (
             "fmtbo": fmtbo_server,
             "cgp": cgp_server,
             "guide": _guide_server,
+            "consensus": consensus_server,
         }
     )
 )

@@ -7,7 +7,7 @@ from typing import Any, Self
 from guidefbo.agent.catalog import BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
 from guidefbo.core.errors import SettingsError, refuse_unknown
 from guidefbo.core.numbers import is_finite_number, shown
-from guidefbo.server.catalog import DISPATCHES, MERGINGS, REWEIGHTINGS
+from guidefbo.server.catalog import DISPATCHES, FUSIONS, MERGINGS, REWEIGHTINGS
 
 
 def _count(default: int, text: str, low: int = 1) -> Any:
@@ -68,6 +68,8 @@ class Settings:
     reweighting: str = _part("value-aware", "GUIDE: global weights", REWEIGHTINGS)
     dispatch: str = _part("agent-specific", "GUIDE: who gets what", DISPATCHES)
     intervention: str = _part("local", "GUIDE: where uncertainty grows", INTERVENTIONS)
+    fusion: str = _part("dersimonian-laird", "consensus: one place of many", FUSIONS)
+    min_spread: float = _real(0.15, "consensus: smallest std of the others' place")
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:

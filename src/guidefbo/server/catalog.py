@@ -3,6 +3,12 @@
 from types import MappingProxyType
 
 from guidefbo.server.dispatch import Dispatch, agent_specific, broadcast
+from guidefbo.server.fusion import (
+    Fusion,
+    dersimonian_laird,
+    paule_mandel,
+    trimmed,
+)
 from guidefbo.server.merging import Merging, complete_linkage, no_merging
 from guidefbo.server.reweighting import Reweighting, mass_only, value_aware
 
@@ -14,4 +20,11 @@ REWEIGHTINGS: MappingProxyType[str, Reweighting] = MappingProxyType(
 )
 DISPATCHES: MappingProxyType[str, Dispatch] = MappingProxyType(
     {"agent-specific": agent_specific, "broadcast": broadcast}
+)
+FUSIONS: MappingProxyType[str, Fusion] = MappingProxyType(
+    {
+        "dersimonian-laird": dersimonian_laird,
+        "paule-mandel": paule_mandel,
+        "trimmed": trimmed,
+    }
 )

@@ -24,7 +24,7 @@ from guidefbo.core.streams import Address
 from guidefbo.core.threads import single_blas_thread
 from guidefbo.site.book import Book
 from guidefbo.site.design import design_point, filling_point
-from guidefbo.site.guidance import Guidance, GuidanceState, read_packet
+from guidefbo.site.guidance import Guidance, GuidanceState, is_empty, read_packet
 from guidefbo.site.setup import Setup
 from guidefbo.site.trial import Best, Origin, Trial, TrialState, check_told
 from guidefbo.wire.envelope import Message
@@ -283,6 +283,11 @@ class Agent:
                 state=GuidanceState.REFUSED, reason=str(error), received_at=told
             )
             warnings.warn(str(self._guidance), GuidanceWarning, stacklevel=2)
+            return self._guidance
+        if is_empty(checked):
+            self._guidance = Guidance(
+                reason="the packet is empty, nobody else has spoken", received_at=told
+            )
         else:
             self._guidance = Guidance(
                 state=GuidanceState.ACTIVE,

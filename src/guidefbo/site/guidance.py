@@ -1,6 +1,6 @@
 """What an agent holds of the other sites, and whether it is used."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -66,8 +66,14 @@ def read_packet(packet: Any, packet_type: type[Any] | None, dim: int) -> Any:
             f"{packet_type.__name__}, got {shown(packet)}."
         )
     checked = decode(packet, packet_type)
-    same_dimension(checked.dim, dim, "A packet")
+    if not is_empty(checked):
+        same_dimension(checked.dim, dim, "A packet")
     return checked
+
+
+def is_empty(packet: Any) -> bool:
+    """Whether a packet says that there is nothing to say."""
+    return isinstance(packet, Sized) and not len(packet)
 
 
 def guidance_to_form(guidance: Guidance) -> dict[str, Any]:

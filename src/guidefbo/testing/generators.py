@@ -1,4 +1,4 @@
-"""Hypothesis strategies for the messages of the guide strategy (needs Hypothesis)."""
+"""Hypothesis strategies for the messages of guide and consensus (needs Hypothesis)."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -6,6 +6,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from guidefbo.core.component import Components
+from guidefbo.wire.consensus import SHARPEST, WIDEST, PeakUpload
 from guidefbo.wire.guide import MAX_SCORE, GuidancePacket, OptimumUpload
 
 MAX_DIM = 5
@@ -49,6 +50,18 @@ def optimum_uploads(
         mass=draw(reals(1e-6, 1.0)),
         center=draw(real_arrays((d,), 0.0, 1.0)),
         variance=draw(spreads(d, is_full)),
+        value_score=draw(reals(-MAX_SCORE, MAX_SCORE)),
+    )
+
+
+@st.composite
+def peak_uploads(draw: st.DrawFn, dim: int | None = None) -> PeakUpload:
+    """Draw a valid upload of the consensus strategy."""
+    d = draw(st.integers(1, MAX_DIM)) if dim is None else dim
+    return PeakUpload(
+        mass=1.0,
+        center=draw(real_arrays((d,), 0.0, 1.0)),
+        variance=draw(real_arrays((d,), SHARPEST, WIDEST)),
         value_score=draw(reals(-MAX_SCORE, MAX_SCORE)),
     )
 

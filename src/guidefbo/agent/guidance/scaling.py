@@ -64,6 +64,11 @@ class LocalScaling:
         return 1.0 + lam * G, lam[:, None] * dG  # E16
 
     def _is_known(self, X: Points) -> NDArray[np.bool_]:
+        # Near points are near in the first coordinate, and few are: a quick look. Twice
+        # the radius, because distances below are rounded.
+        gaps = np.abs(X[:, :1] - self.observed[:, 0])
+        if (gaps >= 2.0 * KNOWN_RADIUS).all():
+            return np.zeros(len(X), dtype=np.bool_)
         unit = np.ones(X.shape[1])
         q = squared_distances(X, self.observed, unit)
         return q.min(axis=1) < KNOWN_RADIUS**2

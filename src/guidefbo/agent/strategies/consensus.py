@@ -1,0 +1,76 @@
+"""The consensus agent: tell where the posterior mean peaks, look where others' do."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from guidefbo.agent.belief.peak import find_peak, peak_variance
+from guidefbo.agent.belief.value_score import value_score
+from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.guidance.field import GuidanceField
+from guidefbo.agent.guidance.figp import InterventionalPosterior
+from guidefbo.agent.guidance.scaling import Intervention
+from guidefbo.agent.guidance.schedule import Schedule
+from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.core.domain import Domain
+from guidefbo.core.streams import Address, Purpose
+from guidefbo.wire.checks import same_dimension
+from guidefbo.wire.consensus import (
+    MAX_SCORE,
+    SHARPEST,
+    WIDEST,
+    ConsensusPacket,
+    PeakUpload,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsensusAgent:
+    """Random-effects consensus on the optimum, agent side."""
+
+    intervention: Intervention
+    """Turns the field into a scaling of the uncertainty."""
+    schedule: Schedule
+    """Strength of the intervention over the rounds."""
+    domain: Domain
+    """Where the optimum may lie."""
+    max_strength: float
+    """λ_max."""
+    lcb_coefficient: float
+    """κ of the value score."""
+
+    def upload(
+        self,
+        posterior: GaussianProcess,
+        data: Dataset,
+        held: ConsensusPacket | None,
+        address: Address,
+    ) -> PeakUpload:
+        """Return the peak of the posterior mean, with its variance and score."""
+        del held
+        x = find_peak(posterior, self.domain, address.at(Purpose.BEST))
+        score = value_score(posterior, x, data.y, self.lcb_coefficient)
+        return PeakUpload(
+            mass=1.0,
+            center=x,
+            variance=peak_variance(posterior, x, self.domain, SHARPEST, WIDEST),
+            value_score=float(np.clip(score, -MAX_SCORE, MAX_SCORE)),
+        )
+
+    def decision_posterior(
+        self,
+        posterior: GaussianProcess,
+        packet: ConsensusPacket | None,
+        t: int,
+        address: Address,
+    ) -> Posterior:
+        """Return the interventional posterior, or the local one without guidance."""
+        del address
+        if packet is None or not len(packet):
+            return posterior
+        same_dimension(packet.dim, posterior.dim, "A packet")
+        field = GuidanceField.of(packet.components)
+        strength = self.schedule(self.max_strength, t)
+        scaling = self.intervention(field, strength, posterior.X)
+        return InterventionalPosterior(local=posterior, scaling=scaling)

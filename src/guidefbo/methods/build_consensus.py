@@ -1,0 +1,37 @@
+"""Build the parts of the consensus strategy from its settings."""
+
+from guidefbo.agent.catalog import INTERVENTIONS, SCHEDULES
+from guidefbo.agent.strategies.consensus import ConsensusAgent
+from guidefbo.agent.surrogate.model import Model
+from guidefbo.core.domain import Domain
+from guidefbo.core.errors import SettingsError
+from guidefbo.methods.settings import Settings
+from guidefbo.server.catalog import FUSIONS
+from guidefbo.server.strategies.consensus import ConsensusServer
+
+MAX_SPREAD = 1.0
+"""Largest standard deviation of a packet that may be asked for: the whole box."""
+
+
+def consensus_agent(settings: Settings, domain: Domain, model: Model) -> ConsensusAgent:
+    """Return the strategy's private half."""
+    del model
+    return ConsensusAgent(
+        intervention=INTERVENTIONS[settings.intervention],
+        schedule=SCHEDULES[settings.schedule],
+        domain=domain,
+        max_strength=settings.max_strength,
+        lcb_coefficient=settings.lcb_coefficient,
+    )
+
+
+def consensus_server(settings: Settings) -> ConsensusServer:
+    """Return the strategy's shared half."""
+    if settings.min_spread > MAX_SPREAD:
+        raise SettingsError(
+            f"Setting min_spread must be a finite number from 0 to {MAX_SPREAD:g}, got "
+            f"{settings.min_spread:g}."
+        )
+    return ConsensusServer(
+        fusion=FUSIONS[settings.fusion], min_spread=settings.min_spread
+    )

@@ -1,0 +1,106 @@
+"""Sites that seek a consensus by exchanging messages."""
+
+import numpy as np
+import pytest
+from tests.site.sites import SPACES, in_space, make, packet, quietly, told
+
+from guidefbo import Agent
+from guidefbo.core.errors import GuidanceWarning, WireError
+from guidefbo.server.catalog import FUSIONS
+from guidefbo.site.merge import merge
+from guidefbo.wire.codec import decode, encode
+from guidefbo.wire.consensus import ConsensusPacket
+
+METHOD = "consensus-ucb"
+
+
+def federation(name, num_sites=3, num_results=5):
+    return {
+        f"site {n}": told(name, num_results, method=METHOD, seed=n, agent_id=n)
+        for n in range(num_sites)
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "fusion"),
+    [
+        *((name, "dersimonian-laird") for name in SPACES),
+        *(("line", fusion) for fusion in FUSIONS if fusion != "dersimonian-laird"),
+    ],
+)
+def test_sites_exchange_and_go_on(name, fusion):
+    sites = federation(name, 2 if name in ("cut", "shares") else 3)
+    uploads = {place: site.upload() for place, site in sites.items()}
+    packets = merge(uploads, method=METHOD, settings={"fusion": fusion})
+    assert packets.keys() == sites.keys()
+    for place, site in sites.items():
+        said = site.receive(packets[place])
+        assert said.state == "active"
+        with quietly():
+            trial = site.ask()
+        assert in_space(site.space, trial.values)
+
+
+@pytest.mark.parametrize("method", ["consensus-ucb", "consensus-nei", "consensus-ts"])
+def test_every_rule(method):
+    sites = [told("box", 5, method=method, seed=n) for n in range(2)]
+    packets = merge({str(n): s.upload() for n, s in enumerate(sites)}, method=method)
+    sites[0].receive(packets["0"])
+    assert sites[0].ask().guided
+
+
+def test_a_packet_is_what_the_other_said():
+    """Two sites: each hears the other, at least 0.15 wide."""
+    one, other = (told("box", 6, method=METHOD, seed=n) for n in (1, 2))
+    packets = merge({"one": one.upload(), "other": other.upload()}, method=METHOD)
+    heard = decode(packets["one"], ConsensusPacket).components
+    assert heard.centers[0] == pytest.approx(other.upload().center, rel=1e-12)
+    expected = np.maximum(other.upload().variance, 0.15**2)
+    assert heard.variances[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_alone_a_site_hears_that_there_is_nobody(tmp_path):
+    site, hermit = (told("box", 5, method=METHOD, seed=3) for _ in range(2))
+    packets = merge({"here": site.upload()}, method=METHOD)
+    said = site.receive(packets["here"])
+    assert (said.state, said.packet) == ("none", None)
+    assert "nobody else has spoken; working alone" in str(said)
+    trial = site.ask()
+    assert not trial.guided
+    assert trial.values == hermit.ask().values
+    site.save(tmp_path / "a.json")
+    assert Agent.load(tmp_path / "a.json").guidance == said
+
+
+def test_a_site_survives_its_file(tmp_path):
+    sites = federation("mixed", 2)
+    uploads = {place: site.upload() for place, site in sites.items()}
+    packets = merge(uploads, method=METHOD)
+    site = sites["site 0"]
+    site.receive(packets["site 0"])
+    site.save(tmp_path / "a.json")
+    loaded = Agent.load(tmp_path / "a.json")
+    assert loaded.guidance.state == "active"
+    assert loaded.ask().values == site.ask().values
+
+
+def test_a_site_that_stays_away_is_not_missed():
+    sites = federation("box", 4)
+    uploads = {p: s.upload() for p, s in sites.items() if p != "site 2"}
+    assert merge(uploads, method=METHOD).keys() == uploads.keys()
+
+
+def test_messages_of_another_method_are_refused():
+    site = told("box", 5, method=METHOD)
+    with pytest.warns(GuidanceWarning, match=r"guide\.packet"):
+        said = site.receive(encode(packet(2)))
+    assert said.state == "refused"
+    with pytest.raises(WireError, match=r"consensus\.upload"):
+        merge({"b": encode(told("box", 5).upload())}, method=METHOD)
+
+
+def test_a_packet_of_another_space_is_refused():
+    line = [told("line", 4, method=METHOD, seed=n) for n in range(2)]
+    packets = merge({str(n): s.upload() for n, s in enumerate(line)}, method=METHOD)
+    with pytest.warns(GuidanceWarning, match="dimension 2, got 1"):
+        assert make("box", method=METHOD).receive(packets["0"]).state == "refused"
