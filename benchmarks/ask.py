@@ -1,8 +1,10 @@
 """Time one `ask` of a site's agent, model fitted anew, one BLAS thread.
 
-    python benchmarks/ask.py [--write]      # docs/results/ask.md with --write
+    python benchmarks/ask.py [--growth] [--write]   # docs/results/ask.md with --write
 
 The targets are absolute, so the machine is named; other load makes the times longer.
+How the time grows with options and choices is compared within one run, in processor
+time and with the sizes in turn; `--growth` renews that section alone.
 """
 
 import argparse
@@ -10,6 +12,7 @@ import platform
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +38,23 @@ SPACES = {
     ),
 }
 METHODS = ("ucb", "nei", "ts", "guide-ucb")
+SWEEPS = {
+    "options of one choice, beside a float": (
+        (10, 50, 100, 200, 400),
+        lambda k: gf.Space(x=gf.Float(0, 1), c=gf.Choice(*range(k))),
+    ),
+    "choices of four options": (
+        (5, 10, 20, 40, 80),
+        lambda k: gf.Space(**{f"c{i}": gf.Choice(*range(4)) for i in range(k)}),
+    ),
+}
+"""Spaces that grow."""
+SWEEP_RESULTS = 30
+SWEEP_REPEATS = 9
+SWEEP_METHODS = ("ucb", "nei")
+GROWTH = "## Cost by number of options and of choices"
+STEEPEST = 1.2
+"""Largest slope that counts as growing in proportion."""
 
 
 def make_agent(space: gf.Space, method: str, num_results: int) -> gf.Agent:
@@ -52,23 +72,66 @@ def add_result(agent: gf.Agent, k: int) -> None:
     agent.tell(agent.space.from_unit(x), value)
 
 
-def time_asks(agent: gf.Agent, repeats: int) -> list[float]:
-    """Return seconds of single asks, each after one more result."""
-    agent.abandon(agent.ask())
-    seconds = []
-    for k in range(repeats):
-        add_result(agent, 100_000 + k)
-        began = time.perf_counter()
-        trial = agent.ask()
-        seconds.append(time.perf_counter() - began)
-        agent.abandon(trial)
+def time_ask(
+    agent: gf.Agent, k: int, clock: Callable[[], float] = time.perf_counter
+) -> float:
+    """Return the seconds of one ask after one more result."""
+    add_result(agent, k)
+    began = clock()
+    trial = agent.ask()
+    seconds = clock() - began
+    agent.abandon(trial)
     return seconds
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help=f"write {OUT.name}")
-    write = parser.parse_args().write
+def time_asks(agent: gf.Agent, repeats: int) -> list[float]:
+    """Return seconds of single asks, each after one more result."""
+    agent.abandon(agent.ask())
+    return [time_ask(agent, 100_000 + k) for k in range(repeats)]
+
+
+def time_sweep(spaces: list[gf.Space], method: str) -> list[float]:
+    """Return the median processor time of an ask in each space, the spaces in turn."""
+    agents = [make_agent(space, method, SWEEP_RESULTS) for space in spaces]
+    for agent in agents:
+        agent.abandon(agent.ask())
+    seconds = [
+        [time_ask(agent, 100_000 + k, time.process_time) for agent in agents]
+        for k in range(SWEEP_REPEATS)
+    ]
+    return np.median(seconds, axis=0).tolist()
+
+
+def sweep_rows() -> list[str]:
+    """Return how the time of an ask grows with the options and the choices."""
+    lines = [
+        GROWTH,
+        "",
+        f"{SWEEP_RESULTS} results; median milliseconds of processor time of "
+        f"{SWEEP_REPEATS} asks, the sizes in turn. The slope is that of log time over "
+        "log number in the upper half of the range: 1 is in proportion, 2 is "
+        f"quadratic, up to {STEEPEST:g} is met. A search tries every option, and a "
+        "point has a coordinate for each: a quadratic part is left, and shows last.",
+    ]
+    for title, (numbers, make_space) in SWEEPS.items():
+        lines += [
+            "",
+            f"| {title} | " + " | ".join(map(str, numbers)) + " | slope | met |",
+            "|---|" + "---|" * (len(numbers) + 2),
+        ]
+        for method in SWEEP_METHODS:
+            print(f"... {title}, {method}", file=sys.stderr)
+            seconds = time_sweep([make_space(k) for k in numbers], method)
+            upper = slice(len(numbers) // 2, None)
+            slope = np.polyfit(np.log(numbers[upper]), np.log(seconds[upper]), 1)[0]
+            cells = " | ".join(f"{1e3 * s:.1f}" for s in seconds)
+            met = "yes" if slope <= STEEPEST else "**no**"
+            lines.append(f"| {method} | {cells} | {slope:.2f} | {met} |")
+    return lines
+
+
+def result_rows() -> list[str]:
+    """Return the time of an ask by number of results."""
     lines = [
         "# Time of one ask",
         "",
@@ -82,22 +145,36 @@ def main() -> None:
         "| results | space | method | repeats | median s | largest s | target | met |",
         "|---|---|---|---|---|---|---|---|",
     ]
+    for n, target in TARGETS.items():
+        for name, space in SPACES.items():
+            for method in METHODS if n == 80 else ("ucb", "nei"):
+                print(f"... {n} results, {name}, {method}", file=sys.stderr)
+                seconds = time_asks(make_agent(space, method, n), REPEATS[n])
+                median = statistics.median(seconds)
+                met = "-" if target is None else "yes" if median < target else "no"
+                goal = "-" if target is None else f"{target:g}"
+                lines.append(
+                    f"| {n} | {name} | {method} | {REPEATS[n]} | {median:.3f} | "
+                    f"{max(seconds):.3f} | {goal} | {met} |"
+                )
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--growth", action="store_true", help="that section alone")
+    parser.add_argument("--write", action="store_true", help=f"write {OUT.name}")
+    given = parser.parse_args()
     with threadpool_limits(limits=1):
-        for n, target in TARGETS.items():
-            for name, space in SPACES.items():
-                for method in METHODS if n == 80 else ("ucb", "nei"):
-                    print(f"... {n} results, {name}, {method}", file=sys.stderr)
-                    seconds = time_asks(make_agent(space, method, n), REPEATS[n])
-                    median = statistics.median(seconds)
-                    met = "-" if target is None else "yes" if median < target else "no"
-                    goal = "-" if target is None else f"{target:g}"
-                    lines.append(
-                        f"| {n} | {name} | {method} | {REPEATS[n]} | {median:.3f} | "
-                        f"{max(seconds):.3f} | {goal} | {met} |"
-                    )
+        if given.growth:
+            stored = OUT.read_text(encoding="utf-8").split(GROWTH)[0]
+            lines = stored.rstrip().splitlines()
+        else:
+            lines = result_rows()
+        lines += ["", *sweep_rows()]
     text = "\n".join(lines) + "\n"
     print(text)
-    if write:
+    if given.write:
         OUT.write_text(text, encoding="utf-8")
 
 

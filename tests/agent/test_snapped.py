@@ -4,8 +4,14 @@ from hypothesis import given, settings
 from tests.agent.numerics import differences, smooth_values
 from tests.strategies import seeds
 
+from guidefbo.agent.decision import search
 from guidefbo.agent.decision.nei import NoisyExpectedImprovement
-from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
+from guidefbo.agent.decision.search import (
+    MAX_SWEEPS,
+    SearchSettings,
+    maximise_acquisition,
+    move,
+)
 from guidefbo.agent.decision.ts import ThompsonSampling
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
 from guidefbo.agent.guidance.field import GuidanceField
@@ -216,6 +222,78 @@ def test_search_crosses_a_long_range_of_steps():
         stream(0),
     )
     assert abs(x[0] - 0.7312345) <= 0.5e-5 + 1e-12
+
+
+WIDE = Space(
+    n=Int(1, 5),
+    c=Choice(*range(7)),
+    far=Int(1, 300),
+    x=Float(0, 1),
+    k=Choice("a", "b"),
+    w=Bool(),
+    v=Bool(),
+)
+
+
+class Ridges:
+    """A function with many local optima, and a count of the points it was asked."""
+
+    def __init__(self, dim, seed, coupling):
+        rng = stream(seed)
+        self.slope = rng.standard_normal(dim)
+        self.pairs = coupling * rng.standard_normal((dim, dim))
+        self.num_points = 0
+
+    def value(self, X):
+        self.num_points += len(X)
+        return X @ self.slope + np.einsum("bi,ij,bj->b", X, self.pairs, X)
+
+    def value_and_gradient(self, X):
+        return self.value(X), np.zeros_like(X)
+
+
+def moved_by_whole_sweeps(acquisition, starts, domain):
+    """Every start tries every parameter in every sweep, needed or not."""
+    ends = starts.copy()
+    for _ in range(MAX_SWEEPS):
+        for change in domain.changes:
+            for i, moves in enumerate(change(ends)):
+                values = acquisition.value(moves)
+                if values.max() > acquisition.value(ends[[i]])[0] + 1e-9:
+                    ends[i] = moves[values.argmax()]
+    return ends
+
+
+@pytest.mark.parametrize("portion", [1, 2**17])
+@given(seed=seeds)
+@settings(max_examples=20)
+def test_moves_that_are_left_out_would_change_nothing(portion, seed):
+    domain = WIDE.domain
+    acquisition = Ridges(domain.dim, seed, coupling=0.5)
+    starts = domain.sample(6, stream(seed))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "PORTION", portion)
+        ends, reached = move(acquisition, starts, domain)
+    assert (ends == moved_by_whole_sweeps(acquisition, starts, domain)).all()
+    assert reached == pytest.approx(acquisition.value(ends), rel=1e-12, abs=1e-12)
+
+
+def test_one_choice_is_tried_once():
+    domain = Space(c=Choice(*range(9)), x=Float(0, 1)).domain
+    acquisition = Ridges(domain.dim, 0, coupling=0.5)
+    move(acquisition, domain.sample(4, stream(1)), domain)
+    assert acquisition.num_points == 4 + 4 * 9
+
+
+@pytest.mark.parametrize("count", [1, 10, 40])
+def test_points_moved_to_grow_with_the_sum_of_the_options(count):
+    """Without coupling one sweep finds the best and at most one more confirms it."""
+    domain = Space(**{f"c{i}": Choice(*range(4)) for i in range(count)}).domain
+    acquisition = Ridges(domain.dim, 0, coupling=0.0)
+    ends, _ = move(acquisition, domain.sample(3, stream(1)), domain)
+    best = acquisition.slope.reshape(count, 4).argmax(axis=1)
+    assert (ends.reshape(3, count, 4).argmax(axis=2) == best).all()
+    assert acquisition.num_points <= 3 + 2 * 3 * 4 * count
 
 
 def test_forbidden_points_are_never_returned():

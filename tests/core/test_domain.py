@@ -74,6 +74,61 @@ def test_snap_changes_nothing_twice_and_keeps_the_values(X):
     assert ((snapped >= 0.0) & (snapped <= 1.0)).all()
 
 
+parameters = st.one_of(
+    st.just(Float(0, 1)),
+    st.just(Bool()),
+    st.integers(2, 6).map(lambda size: Choice(*range(size))),
+    st.builds(
+        lambda low, more, log: Int(low, low + more, log=log),
+        st.integers(1, 50),
+        st.integers(1, 5000),
+        st.booleans(),
+    ),
+)
+spaces = st.lists(parameters, min_size=1, max_size=12).map(
+    lambda each: Space(**{f"p{i}": parameter for i, parameter in enumerate(each)})
+)
+
+
+def snapped_one_by_one(domain, X):
+    """Each parameter by itself, the largest coordinate of a choice taken literally."""
+    snapped = X.copy()
+    for i, parameter in domain.stepped:
+        snapped[:, i] = parameter.snap(X[:, i])
+    for i, choice in domain.blocks:
+        block = slice(i, i + choice.size)
+        snapped[:, block] = np.eye(choice.size)[X[:, block].argmax(axis=1)]
+    return snapped
+
+
+kinds = st.sampled_from(["any", "ties", "snapped", "faint"])
+
+
+@given(spaces, seeds, st.integers(0, 7), kinds)
+def test_snap_is_the_snap_of_each_parameter(space, seed, count, kind):
+    """Bit for bit, wherever the points lie and however many coordinates are equal."""
+    domain, rng = space.domain, stream(seed)
+    X = rng.random((count, domain.dim))
+    if kind == "ties":
+        X = rng.choice([0.0, 0.5, 1.0], X.shape)
+    if kind in ("snapped", "faint"):
+        X = snapped_one_by_one(domain, X) * (1.0 if kind == "snapped" else 0.3)
+    snapped = domain.snap(X)
+    assert snapped.tolist() == snapped_one_by_one(domain, X).tolist()
+    # One row that is not at an option does not change what happens to the others.
+    mixed = np.vstack([snapped, rng.random((1, domain.dim))])
+    assert domain.snap(mixed)[:-1].tolist() == snapped.tolist()
+
+
+def test_snap_of_parameters_out_of_order():
+    """Columns that are neighbours, but do not ascend."""
+    stepped = tuple((i, Int(1, 2 + i)) for i in (0, 2, 1, 3))
+    blocks = ((8, Choice(1, 2)), (6, Choice(3, 4)), (4, Choice(5, 6)))
+    domain = Domain(dim=10, stepped=stepped, blocks=blocks)
+    X = stream(4).random((9, 10))
+    assert (domain.snap(X) == snapped_one_by_one(domain, X)).all()
+
+
 @given(seeds, st.integers(1, 20))
 @settings(max_examples=40)
 def test_sampled_points_stand_for_values(seed, count):
@@ -150,6 +205,36 @@ def test_a_move_changes_one_parameter_to_a_value_of_its_own(seed):
                 (False, True) if name == "w" else (1, 2, 3, 4)
             )
             assert reached == set(options)
+
+
+@given(spaces, seeds)
+def test_a_complete_change_tries_every_value(space, seed):
+    domain = space.domain
+    X = domain.sample(3, stream(seed))
+    for change in domain.changes:
+        moves = change(X)
+        assert moves.shape == (3, change.num_ways, domain.dim)
+        reached = [
+            {tuple(block) for block in row.tolist()}
+            for row in np.concatenate([moves, X[:, None]], axis=1)[:, :, change.where]
+        ]
+        everything = {tuple(block) for block in all_values(domain, change)}
+        assert all(row <= everything for row in reached)
+        assert change.is_complete == all(row == everything for row in reached)
+
+
+def all_values(domain, change):
+    """Return the blocks of all values of the parameter that changes."""
+    i = change.where.start
+    parameter = dict((*domain.stepped, *domain.blocks))[i]
+    if isinstance(parameter, Choice):
+        return np.eye(parameter.size).tolist()
+    values = (
+        [False, True]
+        if isinstance(parameter, Bool)
+        else range(parameter.low, parameter.high + 1)
+    )
+    return [[parameter.to_unit(value)] for value in values]
 
 
 @pytest.mark.parametrize("count", [1, 5, 20])

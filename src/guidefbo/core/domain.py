@@ -14,11 +14,32 @@ from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Others, Points
 from guidefbo.core.designs import sobol
-from guidefbo.core.parameters import Bool, Choice, Int
+from guidefbo.core.parameters import Block, Bool, Choice, Int, Levels
 from guidefbo.core.polytope import Polytope
 
-Change = Callable[[Points], NDArray[np.float64]]
-"""(n, d) points -> (n, ways, d) points with one parameter changed."""
+Snap = Callable[[Block], Block]
+"""Positions -> the middles of their cells."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The ways to change one parameter."""
+
+    where: slice
+    """Its coordinates."""
+    values: Callable[[Block], Block]
+    """(n, size) blocks -> (n or 1, ways, size) blocks worth trying in their place."""
+    num_ways: int
+    """How many there are of each."""
+    is_complete: bool
+    """Whether every value of the parameter is tried, wherever it stands."""
+
+    def __call__(self, X: Points) -> NDArray[np.float64]:
+        """Return every row of X with the parameter changed, (n, ways, d)."""
+        values = self.values(X[:, self.where])
+        changed = np.repeat(X[:, None, :], values.shape[1], axis=1)
+        changed[:, :, self.where] = values
+        return changed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,15 +93,39 @@ class Domain:
         return np.cumsum(starts) - 1
 
     def snap(self, X: Points) -> Points:
-        """Return the points with steps and options at the middle of their cells."""
+        """Return the points with steps and options at the middle of their cells.
+
+        Blocks at an option already, as all of a search are, cost a look and no copy.
+        """
         if not self.is_discrete:
             return X
-        snapped = X.copy()
-        for i, parameter in self.stepped:
-            snapped[:, i] = parameter.snap(X[:, i])
-        for i, choice in self.blocks:
-            snapped[:, i : i + choice.size] = choice.snap(X[:, i : i + choice.size])
+        snapped = X
+        for columns, snap in self._alike:
+            u = X[:, columns]
+            middles = snap(u)
+            if middles is not u:
+                snapped = X.copy() if snapped is X else snapped
+                snapped[:, columns] = middles
         return snapped
+
+    @cached_property
+    def _alike(self) -> tuple[tuple[slice | list[int], Snap], ...]:
+        """Columns that snap in one call, so that many parameters take few."""
+        alike: list[tuple[list[int], Snap]] = []
+        ints = [(i, p) for i, p in self.stepped if isinstance(p, Int)]
+        for is_log in (False, True):
+            members = [(i, p.levels) for i, p in ints if p.log is is_log]
+            if members:
+                levels = Levels.side_by_side([levels for _, levels in members])
+                alike.append(([i for i, _ in members], levels.snap))
+        bools = [i for i, p in self.stepped if isinstance(p, Bool)]
+        if bools:
+            alike.append((bools, Bool().snap))
+        for choice in {choice.size: choice for _, choice in self.blocks}.values():
+            starts = [i for i, p in self.blocks if p.size == choice.size]
+            columns = [i + j for i in starts for j in range(choice.size)]
+            alike.append((columns, partial(_snap_blocks, choice)))
+        return tuple((_compact(columns), snap) for columns, snap in alike)
 
     def sample(self, num_points: int, stream: np.random.Generator) -> Points:
         """Return independent points, uniform over the domain."""
@@ -111,27 +156,47 @@ class Domain:
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """One function for each parameter with steps or options.
-
-        It returns every row of X with that parameter changed in every way worth
-        trying, (n, ways, d).
-        """
-        steps = [partial(_other_steps, i, p) for i, p in self.stepped]
-        options = [partial(_other_options, i, p) for i, p in self.blocks]
+        """One for each parameter with steps or options, in every way worth trying."""
+        steps = [_other_steps(i, parameter) for i, parameter in self.stepped]
+        options = [_other_options(i, choice) for i, choice in self.blocks]
         return (*steps, *options)
 
 
-def _other_steps(i: int, parameter: Int | Bool, X: Points) -> NDArray[np.float64]:
-    return _changed(X, slice(i, i + 1), parameter.steps(X[:, i])[..., None])
+def _compact(columns: list[int]) -> slice | list[int]:
+    """Return neighbouring columns as a slice, which copies nothing."""
+    span = range(columns[0], columns[-1] + 1)
+    return slice(span.start, span.stop) if columns == list(span) else columns
 
 
-def _other_options(i: int, choice: Choice, X: Points) -> NDArray[np.float64]:
-    return _changed(X, slice(i, i + choice.size), np.eye(choice.size)[None])
+def _snap_blocks(choice: Choice, u: Block) -> Block:
+    """Return blocks of the choice's size side by side, (n, k size), each snapped."""
+    blocks = u.reshape(len(u), u.shape[1] // choice.size, choice.size)
+    snapped = choice.snap(blocks)
+    return u if snapped is blocks else snapped.reshape(u.shape)
 
 
-def _changed(
-    X: Points, where: slice, values: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    changed = np.repeat(X[:, None, :], values.shape[1], axis=1)
-    changed[:, :, where] = values
-    return changed
+def _other_steps(i: int, parameter: Int | Bool) -> Change:
+    return Change(
+        where=slice(i, i + 1),
+        values=partial(_steps, parameter),
+        num_ways=parameter.steps(np.zeros(1)).shape[1],
+        is_complete=isinstance(parameter, Bool) or parameter.has_few_levels,
+    )
+
+
+def _other_options(i: int, choice: Choice) -> Change:
+    return Change(
+        where=slice(i, i + choice.size),
+        values=partial(_options, choice),
+        num_ways=choice.size,
+        is_complete=True,
+    )
+
+
+def _steps(parameter: Int | Bool, block: Block) -> Block:
+    return parameter.steps(block[:, 0])[..., None]
+
+
+def _options(choice: Choice, block: Block) -> Block:
+    del block
+    return np.eye(choice.size)[None]

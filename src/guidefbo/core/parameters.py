@@ -6,8 +6,9 @@ and options own cells of the cube; `snap` moves a position to the middle of its 
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,54 @@ MAX_OPTIONS = 1000
 
 Block = NDArray[np.float64]
 """Coordinates of one parameter: (size,) of one point, (n, size) of many."""
+Bound = float | NDArray[np.float64]
+"""A number, or (k,) of them for k parameters side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Whole numbers from low to high, and where they sit in the unit interval.
+
+    Of one parameter, or of several side by side along the last axis.
+    """
+
+    low: Bound
+    """Smallest value."""
+    high: Bound
+    """Largest value."""
+    log_ends: tuple[Bound, Bound] | None
+    """Logarithms half a step beyond the bounds; None on a linear scale."""
+
+    @classmethod
+    def side_by_side(cls, parts: Sequence["Levels"]) -> Self:
+        """Return the levels of several parameters, all linear or all logarithmic."""
+        low = np.array([part.low for part in parts], dtype=np.float64)
+        high = np.array([part.high for part in parts], dtype=np.float64)
+        ends = [part.log_ends for part in parts if part.log_ends is not None]
+        if not ends:
+            return cls(low, high, None)
+        first, last = np.array(ends, dtype=np.float64).T
+        return cls(low, high, (first, last))
+
+    def at(self, u: Block) -> Block:
+        """Return the values whose steps hold the positions, of any shape."""
+        if self.log_ends is None:
+            values = self.low + np.floor(u * (self.high - self.low + 1))
+        else:
+            first, last = self.log_ends
+            values = np.floor(np.exp(first + u * (last - first)) + 0.5)
+        return np.clip(values, self.low, self.high)
+
+    def positions(self, values: Block) -> Block:
+        """Return where values sit, of any shape."""
+        if self.log_ends is None:
+            return (values - self.low + 0.5) / (self.high - self.low + 1)
+        first, last = self.log_ends
+        return (np.log(values) - first) / (last - first)
+
+    def snap(self, u: Block) -> Block:
+        """Return positions moved to the middle of their steps, of any shape."""
+        return self.positions(self.at(u))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +199,14 @@ class Int:
         """How many values there are."""
         return self.high - self.low + 1
 
+    @property
+    def has_few_levels(self) -> bool:
+        """Whether all values are worth trying."""
+        return self.num_levels <= FEW_LEVELS
+
     def from_unit(self, u: float) -> int:
         """Return the value whose step holds position u of the unit interval."""
-        return int(self._levels(np.array([u]))[0])
+        return int(self.levels.at(np.array([u]))[0])
 
     def to_unit(self, value: Any) -> float:
         """Return the position of a value in the unit interval."""
@@ -164,41 +218,36 @@ class Int:
                 f"Expected a whole number from {self.low} to {self.high}, got "
                 f"{shown(value)}."
             )
-        return float(self._positions(np.array([float(value)]))[0])
+        return float(self.levels.positions(np.array([float(value)]))[0])
 
     def clean(self, value: Any) -> int:
         """Return an allowed value as an int."""
         return int(value)
 
+    @property
+    def levels(self) -> Levels:
+        """The values and their positions."""
+        if not self.log:
+            return Levels(self.low, self.high, None)
+        ends = math.log(self.low - 0.5), math.log(self.high + 0.5)
+        return Levels(self.low, self.high, ends)
+
     def snap(self, u: Block) -> Block:
         """Return positions moved to the middle of their steps, of any shape."""
-        return self._positions(self._levels(u))
+        return self.levels.snap(u)
 
     def steps(self, u: Block) -> Block:
         """Return positions worth trying from each of n, (n, s): near and far ones.
 
         All values where they are few; else 1, 2, 4, ... steps down and up.
         """
-        if self.num_levels <= FEW_LEVELS:
-            levels = np.arange(self.low, self.high + 1, dtype=np.float64)
-            return np.tile(self._positions(levels), (len(u), 1))
+        levels = self.levels
+        if self.has_few_levels:
+            values = np.arange(self.low, self.high + 1, dtype=np.float64)
+            return np.tile(levels.positions(values), (len(u), 1))
         hops = 2.0 ** np.arange((self.num_levels - 1).bit_length())
-        others = self._levels(u)[:, None] + np.concatenate([-hops, hops])
-        return self._positions(np.clip(others, self.low, self.high))
-
-    def _levels(self, u: Block) -> Block:
-        if self.log:
-            first, last = math.log(self.low - 0.5), math.log(self.high + 0.5)
-            values = np.floor(np.exp(first + u * (last - first)) + 0.5)
-        else:
-            values = self.low + np.floor(u * self.num_levels)
-        return np.clip(values, self.low, self.high)
-
-    def _positions(self, values: Block) -> Block:
-        if self.log:
-            first, last = math.log(self.low - 0.5), math.log(self.high + 0.5)
-            return (np.log(values) - first) / (last - first)
-        return (values - self.low + 0.5) / self.num_levels
+        others = levels.at(u)[:, None] + np.concatenate([-hops, hops])
+        return levels.positions(np.clip(others, self.low, self.high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +342,8 @@ class Choice:
 
     def snap(self, u: Block) -> Block:
         """Return blocks, along the last axis, moved to their nearest option."""
+        if _are_vertices(u):
+            return u
         return _vertices(np.argmax(u, axis=-1), self.size)
 
     def at_share(self, u: Block) -> Block:
@@ -318,6 +369,21 @@ def _vertices(index: NDArray[np.intp], size: int) -> Block:
     blocks = np.zeros((*index.shape, size))
     np.put_along_axis(blocks, index[..., None], 1.0, axis=-1)
     return blocks
+
+
+def _are_vertices(u: Block) -> bool:
+    """Return whether every block along the last axis is a one among zeros.
+
+    That costs less than a look for the largest coordinate of every block, and what a
+    search asks about are vertices.
+    """
+    size = u.shape[-1]
+    places = np.flatnonzero(u != 0.0)
+    return bool(
+        len(places) * size == u.size
+        and (places // size == np.arange(len(places))).all()
+        and np.count_nonzero(u == 1.0) == len(places)
+    )
 
 
 def _require_bool(name: str, value: Any) -> None:

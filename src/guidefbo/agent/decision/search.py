@@ -19,7 +19,7 @@ from scipy.optimize import fmin_l_bfgs_b
 from guidefbo.agent.decision.constrained import climb_within
 from guidefbo.agent.decision.rule import Acquisition
 from guidefbo.core.arrays import Others, Point, Points, Values
-from guidefbo.core.domain import Domain
+from guidefbo.core.domain import Change, Domain
 
 Forbids = Callable[[Points], NDArray[np.bool_]]
 """Which rows may not be asked."""
@@ -30,6 +30,9 @@ NUM_FINALISTS = 5
 """Starts that go on after the first of them."""
 MAX_SWEEPS = 5
 """Sweeps over all steps and options between two climbs."""
+PORTION = 2**17
+"""Coordinates of the points evaluated at a time, so that they stay in the processor's
+cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,25 +137,41 @@ def move(
     """Move every start, one parameter after the other, until none is better.
 
     A sweep tries every step and option of a parameter with all others as they are, so
-    it evaluates as many points as there are options in all. Return where that leads,
-    and the acquisition there.
+    it evaluates as many points as there are options in all. A start rests once every
+    parameter has been tried in vain since its last move. Return where that leads, and
+    the acquisition there.
     """
     ends, reached = starts.copy(), acquisition.value(starts)
-    rows = np.arange(len(starts))
-    for _ in range(MAX_SWEEPS):
-        before = reached.copy()
-        for change in domain.changes:
-            moves = change(ends)
-            values = acquisition.value(moves.reshape(-1, domain.dim))
-            values = values.reshape(len(starts), -1)
-            best = values.argmax(axis=1)
-            gain = values[rows, best]
-            is_better = gain > reached
-            ends[is_better] = moves[is_better, best[is_better]]
-            reached[is_better] = gain[is_better]
-        if (reached <= before).all():
+    num_in_vain = np.zeros(len(starts), dtype=np.intp)
+    for change in domain.changes * MAX_SWEEPS:
+        rows = np.flatnonzero(num_in_vain < len(domain.changes))
+        if not len(rows):
             break
+        found, values = _best_changes(acquisition, change, ends[rows])
+        is_better = values > reached[rows]
+        moved = rows[is_better]
+        ends[moved], reached[moved] = found[is_better], values[is_better]
+        num_in_vain[rows] += 1
+        # Where all values were tried, the one moved to is known to be the best.
+        num_in_vain[moved] = int(change.is_complete)
     return ends, reached
+
+
+def _best_changes(
+    acquisition: Acquisition, change: Change, X: Points
+) -> tuple[Points, Values]:
+    """Return the best change of each row and the acquisition there."""
+    found, reached = np.empty_like(X), np.empty(len(X))
+    step = max(1, PORTION // (change.num_ways * X.shape[1]))
+    for first in range(0, len(X), step):
+        rows = slice(first, first + step)
+        moves = change(X[rows])
+        values = acquisition.value(moves.reshape(-1, X.shape[1]))
+        values = values.reshape(moves.shape[:2])
+        best = values.argmax(axis=1)
+        each = np.arange(len(best))
+        found[rows], reached[rows] = moves[each, best], values[each, best]
+    return found, reached
 
 
 def _climb_free(
