@@ -16,6 +16,8 @@ BACKENDS = ("local", "dask", "ray")
 """Names of the places."""
 CONNECT_SECONDS = 10
 """How long a cluster may take to answer."""
+RUNS_AT_A_TIME = 3
+"""Runs of each worker between two looks, where records come in lists."""
 Record = tuple[str, dict[str, Any]]
 """Key of a row and the record of its run or of its failure."""
 
@@ -77,22 +79,31 @@ def _pool(
     """Execute rows, noting in `begun` which ones were handed out."""
     joblib = _load("joblib", "study")
     is_worker = jobs != 1 or backend != "local"
+    workers = jobs if backend == "local" else -1
 
-    def tasks() -> Iterator[Any]:
-        for row in rows:
+    def tasks(some: Iterable[Row]) -> Iterator[Any]:
+        for row in some:
             begun[row.key] = row
             task = joblib.delayed(execute)
             yield task(row.key, dict(row.spec), measure, is_worker=is_worker)
 
+    if backend == "ray":
+        # Ray's pool hands back whole lists only: a few runs of each worker at a time.
+        size = RUNS_AT_A_TIME * joblib.effective_n_jobs(workers)
+        listed = tuple(rows)
+        for first in range(0, len(listed), size):
+            some = listed[first : first + size]
+            yield from joblib.Parallel(n_jobs=workers, batch_size=1)(tasks(some))
+        return
     # Runs last seconds: handing them out one by one costs nothing, and every record
     # is on disk as soon as it is there.
     parallel = joblib.Parallel(
-        n_jobs=jobs if backend == "local" else -1,
+        n_jobs=workers,
         batch_size=1,
         pre_dispatch="n_jobs",
         return_as="generator_unordered",
     )
-    yield from parallel(tasks())
+    yield from parallel(tasks(rows))
 
 
 def _one_by_one(
@@ -141,9 +152,9 @@ def _ray(address: str | None) -> Generator[None, None, None]:
     ray = _load("ray", "ray")
     try:
         ray.init(address=address, log_to_driver=False)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # Ray raises bare ones where a node does not start
         raise ClusterError(
-            f"No Ray cluster answers at {address}: {error}. Start one with "
+            f"No Ray cluster answers at {address}: {error} Start one with "
             "`ray start --head` and give its address, HOST:6379."
         ) from error
     _load("ray.util.joblib", "ray").register_ray()
