@@ -69,6 +69,7 @@ def test_a_report_and_a_pack_are_made(finished, tmp_path):
         (["run", "mian"], "Did you mean 'main'"),
         (["plan", "main", "--where", "method=ubc"], "No run of the study has"),
         (["plan", "main", "--repetitions", "0"], "at least 1"),
+        (["plan", "main", "--jobs", "0"], "--jobs"),
         (["report", "nowhere", "--out", "r"], "there is no nowhere"),
         (["pack", "nowhere", "x.json.gz"], "there is no nowhere"),
         (["run", "main", "--backend", "slurm", "--out", "r"], "local, dask, ray"),

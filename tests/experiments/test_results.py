@@ -139,6 +139,29 @@ def test_runs_of_a_pack_are_taken_over(store, tmp_path):
     assert other.done(ROWS).keys() == {row.key for row in ROWS[:3]}
 
 
+def test_a_pack_replaces_a_record_that_is_cut_off(store, tmp_path):
+    for row in ROWS[:2]:
+        store.save(row.key, record(row))
+    whole = read_study(store.folder)
+    path(store, ROWS[0]).write_text("{")
+    assert store.adopt(whole, ROWS) == 1
+    assert ROWS[0].key in store.done(ROWS)
+
+
+def test_a_similarity_is_no_result_of_a_run(store):
+    form = record(ROWS[0]) | {"format": "guidefbo-similarity", "similarity": 0.5}
+    path(store, ROWS[0]).write_text(json.dumps(form))
+    assert store.done(ROWS) == {}
+
+
+def test_a_row_with_a_strange_seed_is_kept(store):
+    form = json.loads((store.folder / "study.json").read_text())
+    form["rows"][0]["spec"]["seed"] = [10**9]
+    (store.folder / "study.json").write_text(json.dumps(form))
+    store.describe(STUDY, ROWS)
+    assert len(read_study(store.folder).rows) == len(ROWS)
+
+
 def test_a_folder_of_another_study_is_refused(store):
     other = parse_study({"name": "other", "grid": [{"problem": "sphere"}]})
     with pytest.raises(DataError, match="holds the study 's'"):

@@ -105,6 +105,7 @@ def test_numbers_in_a_condition_are_numbers():
         ("method=ubc", "There is guide-ucb, ucb"),
         ("metod=ucb", "Did you mean 'method'"),
         ("level=2", "There is 1"),
+        ("__class__=1", "There is no field"),
     ],
 )
 def test_a_wrong_condition_is_refused_with_what_there_is(condition, message):
@@ -129,6 +130,12 @@ def test_a_wrong_condition_is_refused_with_what_there_is(condition, message):
         ({"grid": 3}, "at least one"),
         ({"grid": [3]}, "table of fields"),
         ({"grid": [GRID], "title": 3}, "must be a text"),
+        ({"grid": [GRID | {"settings": {"beta": []}}]}, "no value for beta"),
+        ({"grid": [GRID | {"name": ["a"]}]}, "text or a finite|name of a grid"),
+        ({"grid": [GRID | {"name": 3}]}, "name of a grid"),
+        ({"grid": [{"variant": [["bold"]]}], "variants": {"bold": {}}}, "text or a"),
+        ({"grid": [GRID], "variants": {"x": {"noise": float("nan")}}}, "finite"),
+        ({"grid": [GRID], "variants": {"x": {"noise": {}}}}, "finite"),
     ],
 )
 def test_a_malformed_study_is_refused(form, message):

@@ -65,10 +65,12 @@ def test_the_error_ends_where_the_mean_ends():
 
 
 def test_p_values_tell_what_few_pairs_cannot():
-    assert p_text(0.25, 3) == "p 0.25 (3 pairs); cannot be below 0.25"
-    assert p_text(0.012, 36) == "p 0.012 (36 pairs)"
-    assert p_text(None, 2) == "no difference (2 pairs)"
-    assert p_text(None, 0) == "-"
+    assert p_text(0.25, [1.0] * 3) == "p 0.25 (3 pairs); cannot be below 0.25"
+    assert p_text(0.012, [1.0] * 36) == "p 0.012 (36 pairs)"
+    assert p_text(None, [0.0] * 2) == "no difference (2 pairs)"
+    assert p_text(None, []) == "-"
+    counted = "p 0.25 (20 pairs, 3 of them unequal); cannot be below 0.25"
+    assert p_text(0.25, [0.0] * 17 + [1.0] * 3) == counted
 
 
 def test_csv_has_every_number_in_a_column_of_its_own():

@@ -40,7 +40,7 @@ Known = Annotated[
         help="Take over finished runs from another folder or a pack.",
     ),
 ]
-Jobs = Annotated[int, typer.Option(help="Processes on this machine.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Processes on this machine.")]
 Out = Annotated[
     Path | None,
     typer.Option(help="Folder of the study.", show_default="results/NAME"),

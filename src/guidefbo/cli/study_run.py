@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -17,6 +18,8 @@ from guidefbo.core.files import OutputError
 from guidefbo.experiments.run import Event, Plan, make_plan, run_study
 from guidefbo.experiments.study import Study
 
+QUIET_SECONDS = 30.0
+"""Between two lines of progress where there is no terminal to draw on."""
 SHOWN_FAILURES = 5
 """Errors printed in full; all of them are in the folder."""
 
@@ -58,7 +61,7 @@ def run_with_progress(
         task = progress.add_task(
             study.name, total=total, failed=0, last="-", left=spoken(work / jobs)
         )
-        num_failed = 0
+        num_failed, last_said = 0, 0.0
 
         def report(event: Event) -> None:
             nonlocal num_failed
@@ -79,7 +82,16 @@ def run_with_progress(
                 last=f"{event.row.spec['problem']} {event.row.spec.get('method', '')}",
                 left=spoken(rest),
             )
-            finished[event.row.key] = event
+            if event.error is None:
+                finished[event.row.key] = event
+            nonlocal last_said
+            if not console.is_terminal and elapsed - last_said >= QUIET_SECONDS:
+                last_said = elapsed
+                typer.echo(
+                    f"{study.name}: {event.num_done} of {event.num_total} runs, "
+                    f"{num_failed} failed, {spoken(rest)} left",
+                    err=True,
+                )
 
         try:
             tally = run_study(study, folder, jobs=jobs, report=report, **options)

@@ -7,10 +7,12 @@ seeds. Equal runs have one key: a row may stand in two grids and is run once.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from itertools import product
 from typing import Any, cast
 
 from guidefbo.core.errors import SettingsError, refuse_unknown
+from guidefbo.core.numbers import is_whole_number
 from guidefbo.experiments.results import Row
 from guidefbo.experiments.study import Study, Table
 from guidefbo.methods.settings import Settings
@@ -51,12 +53,16 @@ def merge_rows(
 ) -> tuple[Row, ...]:
     """Return former and newly asked rows together, in the order of the study."""
     wanted = {_identity(row): row for row in (*former, *asked)}
-    seeds = [int(row.spec["seed"]) for row in wanted.values()]
-    count = max(max(seeds, default=0) - study.first_seed + 1, 1)
-    order = [_identity(row) for row in plan_rows(study, repetitions=count)]
-    known = [wanted.pop(identity) for identity in order if identity in wanted]
-    # What the study no longer asks for was run all the same.
-    return (*known, *wanted.values())
+    # One repetition tells the order; what the study no longer asks for comes last.
+    one = (_kind(row) for row in plan_rows(study, repetitions=1))
+    order = {kind: place for place, kind in enumerate(one)}
+    places = {
+        identity: (_seed(row), order.get(_kind(row), len(order)))
+        for identity, row in wanted.items()
+    }
+    return tuple(
+        wanted[identity] for identity in sorted(wanted, key=places.__getitem__)
+    )
 
 
 def run_key(spec: Mapping[str, Any], measure: str = "run") -> str:
@@ -77,6 +83,17 @@ def canonical_spec(spec: RunSpec) -> dict[str, Any]:
         if getattr(usual, name) != value
     }
     return form
+
+
+def _seed(row: Row) -> int:
+    seed = row.spec.get("seed")
+    return cast(int, seed) if is_whole_number(seed) else -1
+
+
+def _kind(row: Row) -> str:
+    """Return what rows have in common that differ in their seed only."""
+    spec = {name: value for name, value in row.spec.items() if name != "seed"}
+    return json.dumps([row.variant, row.group, spec], sort_keys=True)
 
 
 def _identity(row: Row) -> tuple[str, str | None, str | None]:
@@ -135,10 +152,10 @@ def _narrow(rows: list[Row], where: Sequence[str]) -> tuple[Row, ...]:
                 "--where method=ucb,guide-ucb --where level=1."
             )
         key = key.strip().removeprefix("settings.")
-        allowed = {part.strip() for part in text.split(",")}
+        allowed = {part.strip() for part in text.split(",") if part.strip()}
         present = {_shown(row, key) for row in rows} - {None}
         if not present:
-            refuse_unknown("axis", key, _axes(rows))
+            refuse_unknown("field", key, _axes(rows))
         unknown = {part for part in allowed if not any(_same(part, p) for p in present)}
         if unknown:
             raise SettingsError(
@@ -164,8 +181,8 @@ def _shown(row: Row, key: str) -> str | None:
     settings = row.spec.get("settings", {})
     if key in settings:
         return str(settings[key])
-    usual = getattr(Settings(), key, None)
-    return None if usual is None else str(usual)
+    is_setting = any(field.name == key for field in fields(Settings))
+    return str(getattr(Settings(), key)) if is_setting else None
 
 
 def _axes(rows: list[Row]) -> set[str]:

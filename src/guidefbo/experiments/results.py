@@ -126,6 +126,8 @@ def read_record(path: Path, key: str, spec: Mapping[str, Any]) -> Outcome | None
     stored = form.get("spec")
     if not isinstance(stored, dict) or not _is_same(cast(dict[str, Any], stored), spec):
         return None
+    if (form["format"] == RUN_FORMAT) is not ("method" in spec):
+        return None
     return parse_outcome(form)
 
 

@@ -96,7 +96,9 @@ class Store:
 
     def adopt(self, results: StudyResults, rows: Iterable[Row]) -> int:
         """Take over the finished runs of another folder or pack; return how many."""
-        missing = {row.key: row for row in rows if not self._record(row.key).exists()}
+        listed = {row.key: row for row in rows}
+        done = self.done(listed.values())
+        missing = {key: row for key, row in listed.items() if key not in done}
         count = 0
         for key, row in missing.items():
             outcome = results.outcomes.get(key)

@@ -32,7 +32,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from guidefbo.core.errors import SettingsError, refuse_unknown
-from guidefbo.core.numbers import require_count, shown
+from guidefbo.core.numbers import is_finite_number, require_count, shown
 from guidefbo.simulation.spec import RunSpec
 
 RUN_FIELDS = frozenset(f.name for f in fields(RunSpec)) - {"seed"}
@@ -173,10 +173,11 @@ def parse_study(form: Table, default_name: str = "study") -> Study:
 
 def _grid(item: Any, common: Table, variants: Mapping[str, Table]) -> Table:
     own = _fields(item, "[[grid]]", also=frozenset({"name", "variant"}))
-    named = own.get("variant", [])
-    for name in cast(list[Any], named) if isinstance(named, list) else [named]:
+    for name in _as_list(own.get("variant", [])):
         if name not in variants:
             refuse_unknown("variant", str(name), variants)
+    if not isinstance(own.get("name", ""), str):
+        raise SettingsError(f"The name of a grid is a text, got {shown(own['name'])}.")
     settings = {**common.get("settings", {}), **own.get("settings", {})}
     grid = {**common, **own}
     return grid | {"settings": settings} if settings else grid
@@ -207,9 +208,26 @@ def _fields(form: Any, where: str, also: frozenset[str] = frozenset()) -> Table:
                 f"{where} must give settings as a table, for example "
                 f"settings.beta = 4, got {shown(value)}."
             )
-        if isinstance(value, list) and not value:
-            raise SettingsError(f"{where} gives no value for {key}.")
+        many: Table = {key: value} if key != "settings" else cast(Table, value)
+        for name, item in many.items():
+            _check_values(name, item, where)
     return table
+
+
+def _check_values(name: str, value: Any, where: str) -> None:
+    """Refuse what no field of a run can be; the run itself checks the rest."""
+    if value == []:
+        raise SettingsError(f"{where} gives no value for {name}.")
+    for item in _as_list(value):
+        if not isinstance(item, str | bool) and not is_finite_number(item):
+            raise SettingsError(
+                f"{where} must give a text or a finite number for {name}, or a list "
+                f"of them, got {shown(value)}."
+            )
+
+
+def _as_list(value: Any) -> list[Any]:
+    return cast(list[Any], value) if isinstance(value, list) else [value]
 
 
 def _sections(form: Any) -> tuple[str, ...]:

@@ -46,11 +46,14 @@ def factor(value: float) -> str:
     return f"×{number(value, 3)}"
 
 
-def p_text(p: float | None, pairs: int) -> str:
+def p_text(p: float | None, differences: Sequence[float]) -> str:
     """Return a p-value with its number of pairs, and what so few cannot show."""
-    if pairs == 0:
+    total, pairs = len(differences), sum(d != 0.0 for d in differences)
+    if total == 0:
         return MISSING
-    counted = f"{pairs} pair{'s' * (pairs != 1)}"
+    counted = f"{total} pair{'s' * (total != 1)}"
+    if 0 < pairs < total:
+        counted += f", {pairs} of them unequal"
     if p is None:
         return f"no difference ({counted})"
     text = f"p {number(p, 2)} ({counted})"

@@ -31,7 +31,7 @@ class Conditions:
     @classmethod
     def of(cls, spec: Mapping[str, Any]) -> "Conditions":
         """Return the conditions of a spec."""
-        return cls(**{name: _field(spec.get(name)) for name in cls.__slots__})
+        return cls(**{name: field_of(spec.get(name)) for name in cls.__slots__})
 
     @property
     def is_papers(self) -> bool:
@@ -143,7 +143,7 @@ def lay_out(results: StudyResults, rows: Iterable[Row] | None = None) -> Frame:
             str(row.spec.get("problem", "")),
             named[_identity(row)],
         )
-        seed = _field(row.spec.get("seed"))
+        seed = field_of(row.spec.get("seed"))
         cells.setdefault(place, {})[seed] = results.outcomes.get(row.key)
     return Frame(results=results, cells=cells)
 
@@ -167,7 +167,7 @@ def settings_of(row: Row) -> dict[str, Any]:
     if not isinstance(settings, Mapping):
         return {}
     given = cast(Mapping[Any, Any], settings)
-    return {str(name): _field(given[name]) for name in sorted(given, key=str)}
+    return {str(name): field_of(given[name]) for name in sorted(given, key=str)}
 
 
 def setting_text(name: str, value: object) -> str:
@@ -226,7 +226,8 @@ def _identity(row: Row) -> tuple[Any, ...]:
     )
 
 
-def _field(value: Any) -> Field:
+def field_of(value: Any) -> Field:
+    """Return a value of a file as something that can be compared and shown."""
     value = plain(value)
     if value is None or isinstance(value, str) or is_finite_number(value):
         return value

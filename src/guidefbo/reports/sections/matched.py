@@ -156,7 +156,7 @@ def p_cell(differences: Sequence[float]) -> Cell:
     """Return the signed-rank test of log ratios."""
     p = signed_rank_p(differences)
     data = (("p", p), ("pairs", len(differences)))
-    return Cell(text=p_text(p, len(differences)), value=p, data=data)
+    return Cell(text=p_text(p, differences), value=p, data=data)
 
 
 def _papers_ratios(

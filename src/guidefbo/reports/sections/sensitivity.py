@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from guidefbo.experiments.results import Row
 from guidefbo.reports.drawings import Scan, draw_scans
 from guidefbo.reports.formats import mean_cell
-from guidefbo.reports.frame import Conditions, Field, Frame, settings_of
+from guidefbo.reports.frame import (
+    Conditions,
+    Field,
+    Frame,
+    field_of,
+    setting_text,
+    settings_of,
+)
 from guidefbo.reports.paper import DEFAULTS, sensitivity
 from guidefbo.reports.statistics import summarise
 from guidefbo.reports.table import Block, Cell, Figure, Section, Table
@@ -27,6 +34,8 @@ class Grid:
     conditions: Conditions
     method: str
     runs: Runs
+    fixed: tuple[tuple[str, Field], ...] = ()
+    """Other settings that all its runs have in common."""
 
     @property
     def values(self) -> list[Field]:
@@ -41,7 +50,7 @@ class Grid:
 
     def papers(self, value: Field, problem: str) -> float | None:
         """Return the paper's number, if the setting is the paper's."""
-        is_papers = self.conditions == Conditions(level=3)
+        is_papers = self.conditions == Conditions(level=3) and not self.fixed
         if not is_papers or self.method != "guide-ucb" or not _is_number(value):
             return None
         return sensitivity(self.axis, float(value or 0), problem)
@@ -53,9 +62,10 @@ def sensitivity_section(frame: Frame) -> Section | None:
     if not grids:
         return None
     opening = (
-        "Final mean simple regret when one setting is changed and all others stay at "
-        "their default; mean over seeds ± standard error, the paper's number and the "
-        "ratio ours / paper below."
+        "Final mean simple regret when one setting is changed and all others stay as "
+        "they are, at their default unless the title says otherwise; mean over seeds ± "
+        "standard error, the paper's number and the ratio ours / paper below. Runs in "
+        "which two settings vary at once belong to no scan."
     )
     blocks: list[Block] = [opening, *(_table(grid) for grid in grids)]
     shown = [grid for grid in grids if _has_run(grid)]
@@ -72,11 +82,12 @@ def find_grids(frame: Frame) -> list[Grid]:
             method = str(row.spec["method"])
             group = (row.group, Conditions.of(row.spec), method)
             groups.setdefault(group, []).append(row)
-    return [
+    grids = [
         _grid(frame, conditions, method, rows, axis)
         for (name, conditions, method), rows in groups.items()
         for axis in _axes(rows, 2 if name is not None else LEAST)
     ]
+    return [grid for grid in grids if grid.runs]
 
 
 def _axes(rows: Sequence[Row], least: int) -> list[str]:
@@ -95,18 +106,26 @@ def _grid(
     frame: Frame, conditions: Conditions, method: str, rows: Sequence[Row], axis: str
 ) -> Grid:
     runs: Runs = {}
+    fixed: dict[str, Field] = {}
     for row in rows:
         settings = settings_of(row)
         others = {k: v for k, v in settings.items() if k != axis}
         if any(settings_of(r).get(k) != v for k, v in others.items() for r in rows):
             continue
+        fixed = others
         value = settings.get(axis, DEFAULTS.get(axis, "default"))
         place = (_tidy(value), str(row.spec.get("problem", "")))
         outcome = frame.results.outcomes.get(row.key)
         has_curve = outcome is not None and outcome.curve is not None
         final = outcome.final if outcome is not None and has_curve else None
-        runs.setdefault(place, {})[row.spec.get("seed")] = final
-    return Grid(axis=axis, conditions=conditions, method=method, runs=runs)
+        runs.setdefault(place, {})[field_of(row.spec.get("seed"))] = final
+    return Grid(
+        axis=axis,
+        conditions=conditions,
+        method=method,
+        runs=runs,
+        fixed=tuple(sorted(fixed.items())),
+    )
 
 
 def _tidy(value: Field) -> Field:
@@ -131,7 +150,13 @@ def _table(grid: Grid) -> Table:
     note = "" if usual is None else f"The default is {usual:g}."
     return Table(
         name=f"{NAME}-{grid.axis}-{grid.method}-{grid.conditions.slug}",
-        title=f"{grid.axis}: {grid.method}, {grid.conditions.label}",
+        title=", ".join(
+            [
+                f"{grid.axis}: {grid.method}",
+                grid.conditions.label,
+                *(setting_text(name, value) for name, value in grid.fixed),
+            ]
+        ),
         columns=(grid.axis, *grid.problems),
         rows=tuple(rows),
         notes=(note,) if note else (),

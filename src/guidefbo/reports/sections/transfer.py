@@ -166,9 +166,9 @@ def _ratio_cell(comparison: Comparison) -> Cell:
 def _test_cell(comparison: Comparison) -> Cell:
     pairs, means = comparison.pairs, comparison.problem_means
     p, over_functions = signed_rank_p(pairs), signed_rank_p(means)
-    under = p_text(over_functions, len(means)).replace("pair", "function")
+    under = p_text(over_functions, means).replace("pair", "function")
     return Cell(
-        text=p_text(p, len(pairs)),
+        text=p_text(p, pairs),
         under=under,
         value=p,
         data=(
@@ -224,7 +224,7 @@ def _verdict(transfer: Transfer) -> str:
     ratio = math.exp(summary.mean)
     p = signed_rank_p(comparison.problem_means)
     size = f"{abs(1.0 - ratio):.0%} {'lower' if ratio < 1.0 else 'higher'}"
-    told = p_text(p, len(comparison.problem_means)).replace("pair", "function")
+    told = p_text(p, comparison.problem_means).replace("pair", "function")
     if p is None or p > LEVEL_OF_SIGNIFICANCE:
         claim = "not told apart from the control"
     elif ratio < 1.0:
