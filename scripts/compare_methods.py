@@ -19,27 +19,13 @@ import numpy as np
 
 from guidefbo.metrics.ranks import average_ranks
 from guidefbo.problems.catalog import PROBLEMS
-from guidefbo.reports.paper import paper_tables
+from guidefbo.reports.paper import METHODS, paper_tables
 from guidefbo.simulation.simulate import run
 from guidefbo.simulation.spec import RunSpec
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 LEVEL = 2
-METHODS = (
-    "ts",
-    "ucb",
-    "nei",
-    "fts",
-    "fts-de",
-    "fmtbo",
-    "cgp-ts",
-    "cgp-ucb",
-    "cgp-nei",
-    "guide-ts",
-    "guide-ucb",
-    "guide-nei",
-)
 CONTROL = "placebo-ucb"
 FAR = 3.0
 """Places between our rank and the paper's that the document has to explain."""
