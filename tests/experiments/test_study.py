@@ -131,7 +131,7 @@ def test_a_wrong_condition_is_refused_with_what_there_is(condition, message):
         ({"grid": [3]}, "table of fields"),
         ({"grid": [GRID], "title": 3}, "must be a text"),
         ({"grid": [GRID | {"settings": {"beta": []}}]}, "no value for beta"),
-        ({"grid": [GRID | {"name": ["a"]}]}, "text or a finite|name of a grid"),
+        ({"grid": [GRID | {"name": ["a"]}]}, "name of a grid"),
         ({"grid": [GRID | {"name": 3}]}, "name of a grid"),
         ({"grid": [{"variant": [["bold"]]}], "variants": {"bold": {}}}, "text or a"),
         ({"grid": [GRID], "variants": {"x": {"noise": float("nan")}}}, "finite"),
