@@ -180,6 +180,16 @@ def test_matched_needs_a_plain_rule(tmp_path):
     assert matched_section(frame_of(folder)) is None
 
 
+def test_sections_find_partners_under_settings_of_all_runs(tmp_path):
+    folder = Folder(tmp_path / "s")
+    finals = {(f"{p}ucb", "ackley"): [1.0, 2.0] for p in ("", "placebo-", "guide-")}
+    folder.add_finals(finals, settings={"num_paths": 20, "beta": 2.0})
+    frame = frame_of(folder)
+    rows = tables_of(matched_section(frame))[0].rows
+    assert [row[1].text for row in rows] == ["placebo-ucb / ucb", "guide-ucb / ucb"]
+    assert [transfer.who.label for transfer in find_transfers(frame)] == ["guide-ucb"]
+
+
 @pytest.fixture
 def offcentre(tmp_path):
     folder = Folder(tmp_path / "s")
