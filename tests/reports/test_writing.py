@@ -14,11 +14,12 @@ from guidefbo.reports.formats import number, p_text, with_error
 from guidefbo.reports.latex import escape as escape_latex
 from guidefbo.reports.latex import to_latex
 from guidefbo.reports.markdown import escape as escape_markdown
-from guidefbo.reports.markdown import table_to_markdown
+from guidefbo.reports.markdown import table_to_markdown, to_markdown
+from guidefbo.reports.page import to_page
 from guidefbo.reports.report import write_report
 from guidefbo.reports.spreadsheet import to_csv
 from guidefbo.reports.statistics import Summary
-from guidefbo.reports.table import Cell, Table, words
+from guidefbo.reports.table import Cell, Prose, Section, Table, words
 
 TABLE = Table(
     name="t",
@@ -120,6 +121,40 @@ def test_markdown_is_one_line_without_tags(text):
     assert len(escaped.splitlines()) <= 1
     assert "<" not in escaped
     assert not re.search(r"(?<!\\)\|", escaped.replace(r"\\", ""))
+
+
+def written_of(tmp_path, text):
+    """Return a study's own text as it stands in the Markdown and in the page."""
+    folder = Folder(tmp_path / "s", text=text).add(spec())
+    write_report([folder.save()], tmp_path / "out")
+    markdown = (tmp_path / "out" / "report.md").read_text().splitlines()[4]
+    page = (tmp_path / "out" / "report.html").read_text()
+    return markdown, re.search(r"</h2>\n<p>(.*)</p>", page)[1]
+
+
+def test_code_in_the_text_of_a_study_is_code(tmp_path):
+    markdown, page = written_of(tmp_path, "Runs `a_b <i> | *x*`\nwith *care*, a|b.")
+    assert markdown == r"Runs `a_b <i> | *x*` with \*care\*, a\|b."
+    assert page == "Runs <code>a_b &lt;i&gt; | *x*</code> with *care*, a|b."
+
+
+def test_a_text_of_a_study_can_do_nothing(tmp_path):
+    hostile = "`<script>`</code><script>` ``<b>`` \\` <i>`` [a](b) `"
+    markdown, page = written_of(tmp_path, hostile)
+    assert page.count("<") == page.count("<code>") + page.count("</code>") == 2
+    # Outside of the one stretch of code no tag, no link and no other code begins.
+    rest = markdown.replace("`<script>`", "", 1)
+    assert "<" not in rest
+    assert not re.search(r"(?<!\\)[`\[]", rest.replace(r"\\", ""))
+
+
+@given(st.text(alphabet=r"`a <&\\"))
+def test_no_text_of_a_study_opens_a_tag(text):
+    section = Section(name="s", title="t", blocks=(Prose(text=text),))
+    line = "".join(to_markdown("t", [section]).splitlines()[4:])
+    page = to_page("t", [section], {}).partition("</h2>")[2].partition("</section>")[0]
+    assert not set(re.findall("<[^>]*>?", page)) - {"<p>", "</p>", "<code>", "</code>"}
+    assert "<" not in re.sub(r"(?<![`\\])`[^`]+`(?!`)", "", line.replace(r"\\", ""))
 
 
 @pytest.fixture

@@ -9,7 +9,16 @@ from guidefbo.experiments.results import Row, StudyResults
 from guidefbo.reports.formats import count_cell
 from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import paper_tables
-from guidefbo.reports.table import Block, Cell, Commands, Points, Section, Table, words
+from guidefbo.reports.table import (
+    Block,
+    Cell,
+    Commands,
+    Points,
+    Prose,
+    Section,
+    Table,
+    words,
+)
 
 NAME = "overview"
 AXES = ("problem", "level", "method", "variant", "common_shift", "noise", "dim")
@@ -28,7 +37,7 @@ def head_section(frame: Frame, unknown: Sequence[str] = ()) -> Section:
     results = frame.results
     blocks: list[Block] = []
     if results.text:
-        blocks.append(results.text)
+        blocks.append(Prose(text=results.text))
     blocks.append(_counts(results))
     if unknown:
         blocks.append(f"Sections this version does not know: {', '.join(unknown)}.")
