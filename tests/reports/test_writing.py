@@ -1,4 +1,5 @@
 import csv
+import hashlib
 import io
 import re
 
@@ -176,6 +177,50 @@ def test_a_report_is_written_whole(small, tmp_path):
     assert all((out / name).is_file() for name in linked)
     assert (out / "figures/transfer.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (out / "figures/transfer.svg").read_text()
+
+
+def test_what_an_earlier_report_left_is_removed_and_nothing_else(tmp_path):
+    folder = Folder(tmp_path / "s", sections=["regret", "transfer"])
+    folder.add_finals(finals_of(["ucb", "guide-ucb", "placebo-ucb"]))
+    study = folder.save()
+    write_report([study], study)
+    for name in ("figures/transfer.svg", "tables/transfer.csv", "tables/transfer.tex"):
+        assert (study / name).is_file()
+    own = ["tables/notes.csv", "figures/mine.png", "runs.json.gz"]
+    for name in own:
+        (study / name).write_text("mine")
+    (study / "tables/transfer.tex").write_text("edited by hand")
+    runs = {path.name for path in (study / "runs").iterdir()}
+    folder.form["sections"] = ["regret"]
+    written = {str(p.relative_to(study)) for p in write_report([folder.save()], study)}
+    kept = {str(p.relative_to(study)) for p in study.rglob("*") if p.is_file()}
+    extra = {"study.json", "tables/transfer.tex", *own, *(f"runs/{n}" for n in runs)}
+    assert kept == written | extra
+    assert {path.name for path in (study / "runs").iterdir()} == runs
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        '{"format": "guidefbo-report", "version": 1, "files": ["tables/a.csv"]}',
+        '{"format": "other", "version": 1, "files": {"tables/a.csv": "DIGEST"}}',
+        '{"format": "guidefbo-report", "version": 1, "files": {"../a.csv": "DIGEST", '
+        '"tables/../../a.csv": "DIGEST", "tables/../a.csv": "DIGEST", '
+        '"runs/a.json": "DIGEST", "runs.json.gz": "DIGEST", "tables/a.csv": "0"}}',
+    ],
+)
+def test_a_doubtful_list_removes_nothing(tmp_path, content):
+    out = tmp_path / "out"
+    names = ["../a.csv", "a.csv", "tables/a.csv", "runs/a.json", "runs.json.gz"]
+    for name in names:
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text("mine")
+    digest = hashlib.sha256(b"mine").hexdigest()
+    (out / "report-files.json").write_text(content.replace("DIGEST", digest))
+    write_report([Folder(tmp_path / "s").add(spec()).save()], out)
+    assert all((out / name).read_text() == "mine" for name in names)
 
 
 def test_a_pack_gives_the_same_report_twice(small, tmp_path):
