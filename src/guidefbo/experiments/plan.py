@@ -99,7 +99,7 @@ def unused_settings(study: Study, rows: Iterable[Row]) -> dict[str, tuple[str, .
     given: dict[str, set[str]] = {}
     for grid in study.grids:
         for table in _combinations(grid, study.variants):
-            method = table.get("method", usual)
+            method = cast(str, table.get("method", usual))
             if method in planned:
                 given.setdefault(method, set()).update(table["settings"])
     found: dict[str, list[str]] = {}
