@@ -58,7 +58,9 @@ def test_a_report_and_a_pack_are_made(finished, tmp_path):
     report = tmp_path / "report"
     done = invoke("report", out, "--out", report)
     assert done.exit_code == 0, done.output
-    assert (report / "report.md").read_text().startswith("#")
+    text = (report / "report.md").read_text()
+    assert text.startswith("#")
+    assert "study run tiny.toml --repetitions 2 --out results/tiny\n" in text
     assert "<html" in (report / "report.html").read_text()
     pack = tmp_path / "tiny.json.gz"
     done = invoke("pack", out, pack)

@@ -440,6 +440,12 @@ def test_commands_ask_for_seeds_and_settings_of_the_rows(tmp_path):
     )
 
 
+def test_a_narrowing_to_a_default_cannot_be_ruled_out(tmp_path):
+    definition = {"grid": [{"settings": {"beta": [1, 4]}}]}
+    folder = Folder(tmp_path / "s", name="own", definition=definition).add(spec())
+    assert "may ask for more runs" in again(folder)[0]
+
+
 @pytest.mark.parametrize("where", [[], ["problem=levy", "level=1"]])
 def test_commands_of_a_shipped_study_name_it(tmp_path, where):
     study = load_study("quick")

@@ -39,11 +39,10 @@ def introduction(results: StudyResults) -> str:
             f", with the file that describes it in place of {results.name}.toml (it "
             "does not come with guidefbo)"
         )
-    calls = _worked_out(results)
-    if not results.calls and (len(calls) > 1 or any(c.where for c in calls)):
+    if not results.calls and _is_doubtful(results):
         text += (
-            "; which runs were asked for is worked out from them, and the conditions "
-            "may be met by more"
+            "; how it was narrowed is not recorded but worked out from its rows, and "
+            "the commands may ask for more runs than there are here"
         )
     return f"{text}:"
 
@@ -65,6 +64,14 @@ def is_shipped(results: StudyResults) -> bool:
         return False
     written = tomllib.loads(path.read_text(encoding="utf-8"))
     return all(written.get(k) == results.definition.get(k) for k in DECISIVE)
+
+
+def _is_doubtful(results: StudyResults) -> bool:
+    """Whether a study was narrowed, or may have been by a setting's default."""
+    calls, written = _worked_out(results), _written(results.definition)
+    is_narrowed = len(calls) > 1 or any(call.where for call in calls)
+    scanned = [axis for axis in written if len(written[axis]) > 1]
+    return is_narrowed or any(axis.startswith("settings.") for axis in scanned)
 
 
 def _run(name: str, call: Call, folder: str) -> str:
