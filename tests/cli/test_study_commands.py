@@ -40,6 +40,13 @@ def test_plan_counts_what_is_done_and_what_is_not(finished):
     assert "2 problems, 2 methods, 3 seeds" in done.output
 
 
+def test_plan_says_which_settings_have_no_effect(finished):
+    done = invoke("plan", finished[0])
+    said = [line.strip() for line in done.output.splitlines() if "unused" in line]
+    end = "by ucb: one run for all its values"
+    assert said == [f"unused    {n} {end}" for n in ("num_candidates", "num_paths")]
+
+
 def test_plan_of_a_fresh_study_says_where_its_estimate_is_from():
     done = invoke("plan", "main", "--out", "nowhere-yet", "--jobs", 4)
     assert "4320 (12 problems, 3 levels, 12 methods, 10 seeds)" in done.output
@@ -51,7 +58,9 @@ def test_a_report_and_a_pack_are_made(finished, tmp_path):
     report = tmp_path / "report"
     done = invoke("report", out, "--out", report)
     assert done.exit_code == 0, done.output
-    assert (report / "report.md").read_text().startswith("#")
+    text = (report / "report.md").read_text()
+    assert text.startswith("#")
+    assert "study run tiny.toml --repetitions 2 --out results/tiny\n" in text
     assert "<html" in (report / "report.html").read_text()
     pack = tmp_path / "tiny.json.gz"
     done = invoke("pack", out, pack)

@@ -8,7 +8,7 @@ import pytest
 
 from guidefbo.core.errors import DataError
 from guidefbo.experiments.plan import plan_rows
-from guidefbo.experiments.results import pack_study, read_study
+from guidefbo.experiments.results import Call, pack_study, read_study
 from guidefbo.experiments.store import Store
 from guidefbo.experiments.study import parse_study
 
@@ -22,6 +22,7 @@ STUDY = parse_study(
     }
 )
 ROWS = plan_rows(STUDY)
+CALL = Call(where=(), repetitions=2)
 
 
 def record(row, curve=(3.0, 2.0, 1.0)):
@@ -41,7 +42,7 @@ def record(row, curve=(3.0, 2.0, 1.0)):
 def store(tmp_path):
     store = Store(tmp_path / "s")
     with store.held():
-        store.describe(STUDY, ROWS)
+        store.describe(STUDY, ROWS, CALL)
     return store
 
 
@@ -133,7 +134,7 @@ def test_runs_of_a_pack_are_taken_over(store, tmp_path):
         store.save(row.key, record(row))
     other = Store(tmp_path / "other")
     with other.held():
-        other.describe(STUDY, ROWS)
+        other.describe(STUDY, ROWS, CALL)
         assert other.adopt(read_study(store.folder), ROWS) == 3
         assert other.adopt(read_study(store.folder), ROWS) == 0
     assert other.done(ROWS).keys() == {row.key for row in ROWS[:3]}
@@ -158,14 +159,48 @@ def test_a_row_with_a_strange_seed_is_kept(store):
     form = json.loads((store.folder / "study.json").read_text())
     form["rows"][0]["spec"]["seed"] = [10**9]
     (store.folder / "study.json").write_text(json.dumps(form))
-    store.describe(STUDY, ROWS)
+    store.describe(STUDY, ROWS, CALL)
     assert len(read_study(store.folder).rows) == len(ROWS)
+
+
+def call_of(*where, repetitions=2):
+    """Return the rows a call asks for, and the call."""
+    rows = plan_rows(STUDY, where=where, repetitions=repetitions)
+    return rows, Call(where=where, repetitions=repetitions)
+
+
+def test_calls_are_kept_as_long_as_each_asks_for_more(tmp_path):
+    store = Store(tmp_path / "s")
+    first, second = call_of("method=ucb", repetitions=1), call_of("method=ts")
+    with store.held():
+        for rows, call in (first, second, first):
+            store.describe(STUDY, rows, call)
+        results = read_study(store.folder)
+        assert results.calls == (first[1], second[1])
+        file = tmp_path / "s.json.gz"
+        file.write_bytes(pack_study(results))
+        assert read_study(file).calls == results.calls
+        # Whoever asks for all of it makes the rest superfluous.
+        store.describe(STUDY, ROWS, CALL)
+        assert read_study(store.folder).calls == (CALL,)
+
+
+@pytest.mark.parametrize(
+    "change", [{"calls": None}, {"calls": [3]}, {"definition": {}}]
+)
+def test_calls_that_are_not_known_are_not_guessed(store, change):
+    form = json.loads((store.folder / "study.json").read_text())
+    (store.folder / "study.json").write_text(json.dumps(form | change))
+    rows, call = call_of("method=ucb", repetitions=1)
+    store.describe(STUDY, rows, call)
+    results = read_study(store.folder)
+    assert (len(results.rows), results.calls) == (len(ROWS), ())
 
 
 def test_a_folder_of_another_study_is_refused(store):
     other = parse_study({"name": "other", "grid": [{"problem": "sphere"}]})
     with pytest.raises(DataError, match="holds the study 's'"):
-        store.describe(other, plan_rows(other))
+        store.describe(other, plan_rows(other), CALL)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guidefbo.core.errors import SettingsError
-from guidefbo.experiments.plan import merge_rows, plan_rows, run_key
+from guidefbo.experiments.plan import merge_rows, plan_rows, run_key, unused_settings
 from guidefbo.experiments.study import list_studies, load_study, parse_study
 
 GRID = {"problem": ["ackley", "sphere"], "method": ["ucb", "guide-ucb"], "level": 1}
@@ -59,10 +59,52 @@ def test_keys_differ_wherever_specs_differ():
         "method": ["ucb", "ts"],
         "common_shift": [0.0, 0.3],
         "noise": [0.1, 0.01],
-        "settings": {"beta": [1, 2, 4]},
+        "settings": {"num_raw": [50, 100, 200]},
     }
     rows = plan_rows(study(grid=[grid]))
     assert len({row.key for row in rows}) == len(rows) == 12 * 3 * 2 * 2 * 2 * 3 * 2
+
+
+AXIS = GRID | {"settings": {"num_paths": [100, 500]}}
+"""An axis of which ucb has no use."""
+
+
+def test_a_setting_without_effect_makes_no_other_run():
+    rows = plan_rows(study(grid=[AXIS], repetitions=1))
+    told = [(r.spec["problem"], r.spec["method"], r.spec["settings"]) for r in rows]
+    for problem in GRID["problem"]:
+        found = [words[1:] for words in told if words[0] == problem]
+        assert found == [
+            ("ucb", {}),
+            ("guide-ucb", {"num_paths": 100}),
+            ("guide-ucb", {}),
+        ]
+    plain = {row.key for row in plan_rows(study())}
+    assert {row.key for row in rows if row.spec["method"] == "ucb"} < plain
+
+
+def test_a_setting_without_effect_is_named():
+    variants = {"bold": {"method": "ucb", "settings": {"max_strength": 2.0}}}
+    grids = [AXIS, {"problem": "ackley", "variant": "bold"}]
+    described = study(grid=grids, variants=variants)
+    rows = plan_rows(described)
+    unused = unused_settings(described, rows)
+    assert unused == {"max_strength": ("ucb",), "num_paths": ("ucb",)}
+    guides = plan_rows(described, where=["method=guide-ucb"])
+    assert unused_settings(described, guides) == {}
+
+
+def test_a_wrong_value_is_refused_even_without_effect():
+    with pytest.raises(SettingsError, match="num_paths"):
+        plan_rows(study(grid=[GRID | {"method": "ucb", "settings": {"num_paths": 0}}]))
+
+
+def test_a_condition_keeps_methods_it_does_not_concern():
+    rows = plan_rows(study(grid=[AXIS], repetitions=1), where=["num_paths=100"])
+    told = {(r.spec["method"], r.spec["settings"].get("num_paths")) for r in rows}
+    assert told == {("ucb", None), ("guide-ucb", 100)}
+    with pytest.raises(SettingsError, match="There is 100, 500"):
+        plan_rows(study(grid=[AXIS]), where=["num_paths=300"])
 
 
 def test_a_variant_sets_method_and_settings():

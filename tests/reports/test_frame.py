@@ -2,8 +2,15 @@ import pytest
 from tests.reports.studies import Folder, run, spec
 
 from guidefbo.experiments.results import read_study
+from guidefbo.methods.catalog import METHODS as PACKAGE_METHODS
 from guidefbo.methods.settings import Settings
-from guidefbo.reports.families import control_of, plain_of, strategy_and_rule
+from guidefbo.methods.uses import used_settings
+from guidefbo.reports.families import (
+    control_of,
+    known_settings,
+    plain_of,
+    strategy_and_rule,
+)
 from guidefbo.reports.frame import Conditions, Contender, lay_out, slug
 from guidefbo.reports.looks import looks_of
 from guidefbo.reports.paper import DEFAULTS, METHODS, method_behind, total_hours
@@ -106,6 +113,54 @@ def test_partners_have_the_same_beta():
     assert control_of(guide2, everyone) is None
     fts = Contender(label="fts", method="fts")
     assert plain_of(fts, everyone) is None
+
+
+def contender(method, **settings):
+    label = " ".join([method, *(f"{k}={v}" for k, v in settings.items())])
+    return Contender(label=label, method=method, settings=settings)
+
+
+def test_partners_share_what_the_study_sets_for_all():
+    common = {"num_paths": 20, "num_raw": 50}
+    ucb, placebo, guide = (
+        contender(name, **common) for name in ("ucb", "placebo-ucb", "guide-ucb")
+    )
+    everyone = [ucb, placebo, guide]
+    assert plain_of(guide, everyone) is ucb
+    assert control_of(guide, everyone) is placebo
+    # The same with what ucb has no use for left out.
+    bare = contender("ucb", num_raw=50)
+    assert plain_of(guide, [bare, guide]) is bare
+    # Another search is another run of the plain rule, another number of paths is not.
+    assert plain_of(guide, [contender("ucb", num_paths=20)]) is None
+    assert plain_of(guide, [contender("ucb", num_paths=500, num_raw=50)]) is not None
+
+
+def test_the_partner_with_the_fewest_differences_is_taken():
+    few, many = contender("ucb", num_paths=100), contender("ucb", num_paths=1000)
+    guide = contender("guide-ucb", num_paths=1000)
+    assert plain_of(guide, [few, many]) is many
+    weak, strong = contender("placebo-ucb"), contender("placebo-ucb", max_strength=2.0)
+    assert control_of(contender("guide-ucb", max_strength=2.0), [weak]) is None
+    assert control_of(contender("guide-ucb"), [strong, weak]) is weak
+    # cgp has no strength: any control will do, one at the default rather.
+    assert control_of(contender("cgp-ucb"), [strong, weak]) is weak
+    assert control_of(contender("cgp-ucb"), [strong]) is strong
+
+
+def test_a_default_that_is_written_out_is_the_default():
+    assert plain_of(contender("guide-ucb", beta=4.0), [contender("ucb")]) is not None
+
+
+@pytest.mark.parametrize("method", PACKAGE_METHODS.values(), ids=PACKAGE_METHODS)
+def test_settings_shared_with_partners_are_the_packages(method):
+    partners = {method.rule, f"placebo-{method.rule}"} & PACKAGE_METHODS.keys()
+    for name in partners:
+        used = used_settings(PACKAGE_METHODS[name])
+        assert known_settings(name) == used
+        assert known_settings(name) & known_settings(method.name) == used & (
+            used_settings(method)
+        )
 
 
 def test_the_papers_columns():

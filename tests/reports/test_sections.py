@@ -1,16 +1,20 @@
 import math
+import shlex
 
 import pytest
 from tests.reports.studies import Folder, finals_of, run, spec
 
+from guidefbo.experiments.plan import plan_rows
 from guidefbo.experiments.results import read_study
+from guidefbo.experiments.study import load_study
+from guidefbo.reports.again import commands, introduction
 from guidefbo.reports.frame import lay_out
 from guidefbo.reports.sections.ablation import ablation_section
 from guidefbo.reports.sections.catalog import write_sections
 from guidefbo.reports.sections.communication import communication_section
 from guidefbo.reports.sections.curves import curves_section, mean_curve
 from guidefbo.reports.sections.extrapolation import estimate, extrapolation_section
-from guidefbo.reports.sections.head import commands, head_section
+from guidefbo.reports.sections.head import head_section
 from guidefbo.reports.sections.matched import matched_section
 from guidefbo.reports.sections.ranks import rank, ranks_section
 from guidefbo.reports.sections.regret import regret_section
@@ -178,6 +182,16 @@ def test_matched_at_the_same_beta(tmp_path):
 def test_matched_needs_a_plain_rule(tmp_path):
     folder = Folder(tmp_path / "s").add_finals({("guide-ucb", "ackley"): [1.0]})
     assert matched_section(frame_of(folder)) is None
+
+
+def test_sections_find_partners_under_settings_of_all_runs(tmp_path):
+    folder = Folder(tmp_path / "s")
+    finals = {(f"{p}ucb", "ackley"): [1.0, 2.0] for p in ("", "placebo-", "guide-")}
+    folder.add_finals(finals, settings={"num_paths": 20, "beta": 2.0})
+    frame = frame_of(folder)
+    rows = tables_of(matched_section(frame))[0].rows
+    assert [row[1].text for row in rows] == ["placebo-ucb / ucb", "guide-ucb / ucb"]
+    assert [transfer.who.label for transfer in find_transfers(frame)] == ["guide-ucb"]
 
 
 @pytest.fixture
@@ -373,16 +387,91 @@ def test_head_tells_what_is_there(tmp_path):
     assert points.items == ("ackley, level 2, ucb, seed 1: NumericalError: no",)
 
 
+def again(folder):
+    """Return the sentence and the commands that make a study again."""
+    results = read_study(folder.save())
+    return introduction(results), commands(results)
+
+
 def test_commands_are_quoted_and_narrowed(tmp_path):
     definition = {"common": {"level": [1, 2]}, "grid": [{"method": ["ucb", "nei"]}]}
     folder = Folder(tmp_path / "s", name="a b", definition=definition)
     folder.add(spec(seed=0)).add(spec(seed=1))
-    first, second = commands(read_study(folder.save()))
+    said, (first, second) = again(folder)
+    assert "in place of a b.toml (it does not come with guidefbo)" in said
+    assert "worked out" in said
     assert first == (
-        "guidefbo study run 'a b' --where level=2 --where method=ucb "
+        "guidefbo study run 'a b.toml' --where level=2 --where method=ucb "
         "--repetitions 2 --out 'results/a b'"
     )
     assert second == "guidefbo study report 'results/a b' --out 'reports/a b'"
+
+
+def test_commands_are_those_that_were_given(tmp_path):
+    calls = [
+        {"where": ["beta=2,4", "method=ucb"], "repetitions": 3},
+        {"where": [], "repetitions": 1},
+    ]
+    definition = {"grid": [{"settings": {"beta": [1, 2, 4]}}]}
+    folder = Folder(tmp_path / "s", name="own", definition=definition, calls=calls)
+    said, lines = again(folder.add(spec()))
+    assert "worked out" not in said
+    assert lines[:-1] == (
+        "guidefbo study run own.toml --where beta=2,4 --where method=ucb "
+        "--repetitions 3 --out results/own",
+        "guidefbo study run own.toml --repetitions 1 --out results/own",
+    )
+
+
+def test_commands_ask_for_seeds_and_settings_of_the_rows(tmp_path):
+    settings = {"num_paths": [20, 40], "beta": [1, 4]}
+    grid = {"noise": [1, 0.1], "settings": settings}
+    folder = Folder(tmp_path / "s", name="own", definition={"grid": [grid]})
+    for seed in (0, 1):
+        folder.add(spec(seed=seed, noise=1.0, settings={"num_paths": 20, "beta": 1}))
+    # A row without a beta is at the default, which a condition need not name.
+    folder.add(spec(seed=1, noise=0.1, settings={"num_paths": 20}))
+    _, lines = again(folder)
+    assert lines[:-1] == (
+        "guidefbo study run own.toml --where noise=1 --where settings.num_paths=20 "
+        "--where settings.beta=1 --repetitions 2 --out results/own",
+        "guidefbo study run own.toml --where noise=0.1 --where settings.num_paths=20 "
+        "--where seed=1 --repetitions 2 --out results/own",
+    )
+
+
+def test_a_narrowing_to_a_default_cannot_be_ruled_out(tmp_path):
+    definition = {"grid": [{"settings": {"beta": [1, 4]}}]}
+    folder = Folder(tmp_path / "s", name="own", definition=definition).add(spec())
+    assert "may ask for more runs" in again(folder)[0]
+
+
+@pytest.mark.parametrize("where", [[], ["problem=levy", "level=1"]])
+def test_commands_of_a_shipped_study_name_it(tmp_path, where):
+    study = load_study("quick")
+    folder = Folder(tmp_path / "s", name="quick", definition=dict(study.definition))
+    for row in plan_rows(study, where=where):
+        folder.add(dict(row.spec))
+    said, (first, _) = again(folder)
+    words = shlex.split(first)
+    assert words[:4] == ["guidefbo", "study", "run", "quick"]
+    given = [words[n + 1] for n, word in enumerate(words) if word == "--where"]
+    assert given == where
+    assert said.endswith("report again:") is not bool(where)
+
+
+def test_a_study_with_the_name_of_a_shipped_one_is_another(tmp_path):
+    definition = {"grid": [{"problem": "ackley"}]}
+    folder = Folder(tmp_path / "s", name="quick", definition=definition).add(spec())
+    assert again(folder)[1][0].startswith("guidefbo study run quick.toml ")
+
+
+@pytest.mark.parametrize("seed", [None, "x", [1], -5])
+def test_commands_of_strange_rows_are_given(tmp_path, seed):
+    definition = {"first_seed": "x", "common": 3, "grid": [4], "variants": []}
+    folder = Folder(tmp_path / "s", definition=definition)
+    _, lines = again(folder.add(spec(seed=seed, level=[1])).add({}))
+    assert lines
 
 
 def test_asked_sections_come_even_if_empty(tmp_path):

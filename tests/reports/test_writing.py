@@ -1,4 +1,5 @@
 import csv
+import hashlib
 import io
 import re
 
@@ -14,11 +15,12 @@ from guidefbo.reports.formats import number, p_text, with_error
 from guidefbo.reports.latex import escape as escape_latex
 from guidefbo.reports.latex import to_latex
 from guidefbo.reports.markdown import escape as escape_markdown
-from guidefbo.reports.markdown import table_to_markdown
+from guidefbo.reports.markdown import table_to_markdown, to_markdown
+from guidefbo.reports.page import to_page
 from guidefbo.reports.report import write_report
 from guidefbo.reports.spreadsheet import to_csv
 from guidefbo.reports.statistics import Summary
-from guidefbo.reports.table import Cell, Table, words
+from guidefbo.reports.table import Cell, Prose, Section, Table, words
 
 TABLE = Table(
     name="t",
@@ -122,6 +124,40 @@ def test_markdown_is_one_line_without_tags(text):
     assert not re.search(r"(?<!\\)\|", escaped.replace(r"\\", ""))
 
 
+def written_of(tmp_path, text):
+    """Return a study's own text as it stands in the Markdown and in the page."""
+    folder = Folder(tmp_path / "s", text=text).add(spec())
+    write_report([folder.save()], tmp_path / "out")
+    markdown = (tmp_path / "out" / "report.md").read_text().splitlines()[4]
+    page = (tmp_path / "out" / "report.html").read_text()
+    return markdown, re.search(r"</h2>\n<p>(.*)</p>", page)[1]
+
+
+def test_code_in_the_text_of_a_study_is_code(tmp_path):
+    markdown, page = written_of(tmp_path, "Runs `a_b <i> | *x*`\nwith *care*, a|b.")
+    assert markdown == r"Runs `a_b <i> | *x*` with \*care\*, a\|b."
+    assert page == "Runs <code>a_b &lt;i&gt; | *x*</code> with *care*, a|b."
+
+
+def test_a_text_of_a_study_can_do_nothing(tmp_path):
+    hostile = "`<script>`</code><script>` ``<b>`` \\` <i>`` [a](b) `"
+    markdown, page = written_of(tmp_path, hostile)
+    assert page.count("<") == page.count("<code>") + page.count("</code>") == 2
+    # Outside of the one stretch of code no tag, no link and no other code begins.
+    rest = markdown.replace("`<script>`", "", 1)
+    assert "<" not in rest
+    assert not re.search(r"(?<!\\)[`\[]", rest.replace(r"\\", ""))
+
+
+@given(st.text(alphabet=r"`a <&\\"))
+def test_no_text_of_a_study_opens_a_tag(text):
+    section = Section(name="s", title="t", blocks=(Prose(text=text),))
+    line = "".join(to_markdown("t", [section]).splitlines()[4:])
+    page = to_page("t", [section], {}).partition("</h2>")[2].partition("</section>")[0]
+    assert not set(re.findall("<[^>]*>?", page)) - {"<p>", "</p>", "<code>", "</code>"}
+    assert "<" not in re.sub(r"(?<![`\\])`[^`]+`(?!`)", "", line.replace(r"\\", ""))
+
+
 @pytest.fixture
 def small(tmp_path):
     folder = Folder(tmp_path / "small", name="small")
@@ -141,6 +177,50 @@ def test_a_report_is_written_whole(small, tmp_path):
     assert all((out / name).is_file() for name in linked)
     assert (out / "figures/transfer.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (out / "figures/transfer.svg").read_text()
+
+
+def test_what_an_earlier_report_left_is_removed_and_nothing_else(tmp_path):
+    folder = Folder(tmp_path / "s", sections=["regret", "transfer"])
+    folder.add_finals(finals_of(["ucb", "guide-ucb", "placebo-ucb"]))
+    study = folder.save()
+    write_report([study], study)
+    for name in ("figures/transfer.svg", "tables/transfer.csv", "tables/transfer.tex"):
+        assert (study / name).is_file()
+    own = ["tables/notes.csv", "figures/mine.png", "runs.json.gz"]
+    for name in own:
+        (study / name).write_text("mine")
+    (study / "tables/transfer.tex").write_text("edited by hand")
+    runs = {path.name for path in (study / "runs").iterdir()}
+    folder.form["sections"] = ["regret"]
+    written = {str(p.relative_to(study)) for p in write_report([folder.save()], study)}
+    kept = {str(p.relative_to(study)) for p in study.rglob("*") if p.is_file()}
+    extra = {"study.json", "tables/transfer.tex", *own, *(f"runs/{n}" for n in runs)}
+    assert kept == written | extra
+    assert {path.name for path in (study / "runs").iterdir()} == runs
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        '{"format": "guidefbo-report", "version": 1, "files": ["tables/a.csv"]}',
+        '{"format": "other", "version": 1, "files": {"tables/a.csv": "DIGEST"}}',
+        '{"format": "guidefbo-report", "version": 1, "files": {"../a.csv": "DIGEST", '
+        '"tables/../../a.csv": "DIGEST", "tables/../a.csv": "DIGEST", '
+        '"runs/a.json": "DIGEST", "runs.json.gz": "DIGEST", "tables/a.csv": "0"}}',
+    ],
+)
+def test_a_doubtful_list_removes_nothing(tmp_path, content):
+    out = tmp_path / "out"
+    names = ["../a.csv", "a.csv", "tables/a.csv", "runs/a.json", "runs.json.gz"]
+    for name in names:
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text("mine")
+    digest = hashlib.sha256(b"mine").hexdigest()
+    (out / "report-files.json").write_text(content.replace("DIGEST", digest))
+    write_report([Folder(tmp_path / "s").add(spec()).save()], out)
+    assert all((out / name).read_text() == "mine" for name in names)
 
 
 def test_a_pack_gives_the_same_report_twice(small, tmp_path):

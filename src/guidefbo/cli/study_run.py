@@ -15,6 +15,7 @@ from rich.progress import (
 
 from guidefbo.cli.speech import notice
 from guidefbo.core.files import OutputError
+from guidefbo.experiments.plan import unused_settings
 from guidefbo.experiments.run import Event, Plan, make_plan, run_study
 from guidefbo.experiments.study import Study
 
@@ -36,6 +37,10 @@ def print_plan(
         f"  estimate  {spoken(plan.seconds / jobs)} with {jobs} "
         f"{'process' if jobs == 1 else 'processes'}"
         + ("" if plan.done else " (from a reference machine; better once some ran)"),
+    ]
+    lines += [
+        f"  unused    {name} by {', '.join(methods)}: one run for all its values"
+        for name, methods in unused_settings(study, plan.rows).items()
     ]
     for line in lines:
         console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -1,7 +1,9 @@
 """From a study to its rows: one per run, repetitions outermost.
 
 Repetitions come first so that an interrupted study holds whole tables of the first
-seeds. Equal runs have one key: a row may stand in two grids and is run once.
+seeds. Equal runs have one key: a row may stand in two grids and is run once. A setting
+that a method does not use changes no run of it and is left out of its rows, so that
+along an axis of such a setting the method has one row.
 """
 
 import hashlib
@@ -15,12 +17,15 @@ from guidefbo.core.errors import SettingsError, refuse_unknown
 from guidefbo.core.numbers import is_whole_number
 from guidefbo.experiments.results import Row
 from guidefbo.experiments.study import Study, Table
+from guidefbo.methods.catalog import METHODS, find_method
 from guidefbo.methods.settings import Settings
+from guidefbo.methods.uses import used_settings
 from guidefbo.problems.catalog import PROBLEMS
 from guidefbo.simulation.spec import RunSpec
 
 ALL = "all"
 """Stands for every problem of the catalogue."""
+SETTINGS = frozenset(field.name for field in fields(Settings))
 TASK_FIELDS = ("problem", "dim", "level", "common_shift", "num_agents", "seed")
 """Fields the agents' tasks depend on."""
 
@@ -74,15 +79,34 @@ def run_key(spec: Mapping[str, Any], measure: str = "run") -> str:
 
 
 def canonical_spec(spec: RunSpec) -> dict[str, Any]:
-    """Return the spec without settings at their default: they change nothing."""
-    usual = Settings()
+    """Return the spec without the settings that change nothing.
+
+    These are settings at their default and settings the method does not use.
+    """
+    usual, used = Settings(), used_settings(find_method(spec.method))
     form = spec.to_dict()
     form["settings"] = {
         name: value
         for name, value in sorted(form["settings"].items())
-        if getattr(usual, name) != value
+        if getattr(usual, name) != value and name in used
     }
     return form
+
+
+def unused_settings(study: Study, rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
+    """Return which of the rows' methods do not use a setting the study gives them."""
+    planned, usual = {row.spec.get("method") for row in rows}, RunSpec().method
+    given: dict[str, set[str]] = {}
+    for grid in study.grids:
+        for table in _combinations(grid, study.variants):
+            method = cast(str, table.get("method", usual))
+            if method in planned:
+                given.setdefault(method, set()).update(table["settings"])
+    found: dict[str, list[str]] = {}
+    for method, names in given.items():
+        for name in sorted(names - used_settings(find_method(method))):
+            found.setdefault(name, []).append(method)
+    return {name: tuple(methods) for name, methods in found.items()}
 
 
 def _seed(row: Row) -> int:
@@ -153,7 +177,7 @@ def _narrow(rows: list[Row], where: Sequence[str]) -> tuple[Row, ...]:
             )
         key = key.strip().removeprefix("settings.")
         allowed = {part.strip() for part in text.split(",") if part.strip()}
-        present = {_shown(row, key) for row in rows} - {None}
+        present = {_shown(row, key) for row in rows if _uses(row, key)} - {None}
         if not present:
             refuse_unknown("field", key, _axes(rows))
         unknown = {part for part in allowed if not any(_same(part, p) for p in present)}
@@ -165,7 +189,8 @@ def _narrow(rows: list[Row], where: Sequence[str]) -> tuple[Row, ...]:
         rows = [
             row
             for row in rows
-            if any(_same(part, _shown(row, key)) for part in allowed)
+            if not _uses(row, key)
+            or any(_same(part, _shown(row, key)) for part in allowed)
         ]
     return tuple(rows)
 
@@ -181,8 +206,16 @@ def _shown(row: Row, key: str) -> str | None:
     settings = row.spec.get("settings", {})
     if key in settings:
         return str(settings[key])
-    is_setting = any(field.name == key for field in fields(Settings))
-    return str(getattr(Settings(), key)) if is_setting else None
+    return str(getattr(Settings(), key)) if key in SETTINGS else None
+
+
+def _uses(row: Row, key: str) -> bool:
+    """Whether a row has a value on an axis.
+
+    A row whose method does not use a setting stands for all values of it.
+    """
+    method = METHODS.get(row.spec.get("method", ""))
+    return method is None or key not in SETTINGS or key in used_settings(method)
 
 
 def _axes(rows: list[Row]) -> set[str]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from guidefbo.core.arrays import Values
 from guidefbo.core.errors import DataError
-from guidefbo.core.numbers import is_finite_number, shown
+from guidefbo.core.numbers import is_finite_number, is_whole_number, shown
 
 STUDY_FORMAT = "guidefbo-study"
 PACK_FORMAT = "guidefbo-pack"
@@ -45,6 +45,16 @@ class Row:
     """What the study calls this kind of run, where it has a name for it."""
     group: str | None = None
     """The part of the study the row belongs to, where it has several."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call that asked for rows of a study."""
+
+    where: tuple[str, ...]
+    """Its conditions, as they were written."""
+    repetitions: int
+    """Seeds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -96,6 +106,8 @@ class StudyResults:
     """The error of each failed run by key."""
     definition: Mapping[str, Any]
     """The study as it was written."""
+    calls: tuple[Call, ...] = ()
+    """Calls that ask for just these rows; none where they are not known."""
 
     @property
     def missing(self) -> tuple[Row, ...]:
@@ -173,6 +185,7 @@ def pack_study(results: StudyResults) -> bytes:
 
 def study_form(results: StudyResults) -> dict[str, Any]:
     """Return what stands in study.json."""
+    calls = [{"where": [*c.where], "repetitions": c.repetitions} for c in results.calls]
     return {
         "format": STUDY_FORMAT,
         "version": VERSION,
@@ -182,6 +195,7 @@ def study_form(results: StudyResults) -> dict[str, Any]:
         "sections": list(results.sections),
         "rows": [_row_form(row) for row in results.rows],
         "definition": dict(results.definition),
+        **({"calls": calls} if calls else {}),
     }
 
 
@@ -286,7 +300,23 @@ def _results(
         definition=cast(dict[str, Any], definition)
         if isinstance(definition, dict)
         else {},
+        calls=_calls(form.get("calls")),
     )
+
+
+def _calls(listed: Any) -> tuple[Call, ...]:
+    """Return the calls of a study, none where one of them is malformed."""
+    if not isinstance(listed, list):
+        return ()
+    calls: list[Call] = []
+    for item in cast(list[Any], listed):
+        form = cast(dict[str, Any], item) if isinstance(item, dict) else {}
+        where, seeds = form.get("where"), form.get("repetitions")
+        if not isinstance(where, list) or not is_whole_number(seeds):
+            return ()
+        conditions = tuple(map(str, cast(list[Any], where)))
+        calls.append(Call(where=conditions, repetitions=cast(int, seeds)))
+    return tuple(calls)
 
 
 def _rows(form: Mapping[str, Any], where: Path) -> tuple[Row, ...]:

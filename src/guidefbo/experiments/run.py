@@ -8,7 +8,13 @@ from guidefbo.core.errors import SettingsError
 from guidefbo.core.numbers import require_count
 from guidefbo.experiments.estimate import estimate_seconds
 from guidefbo.experiments.plan import plan_rows
-from guidefbo.experiments.results import FAILURE_FORMAT, Outcome, Row, read_study
+from guidefbo.experiments.results import (
+    FAILURE_FORMAT,
+    Call,
+    Outcome,
+    Row,
+    read_study,
+)
 from guidefbo.experiments.store import Store
 from guidefbo.experiments.study import Study
 from guidefbo.experiments.workers import BACKENDS, cluster, run_rows
@@ -119,7 +125,9 @@ def run_study(
     store = Store(folder)
     plan = make_plan(study, folder, repetitions=repetitions, where=where, known=known)
     with store.held():
-        store.describe(study, plan.rows)
+        seeds = study.repetitions if repetitions is None else repetitions
+        call = Call(where=tuple(where), repetitions=seeds)
+        store.describe(study, plan.rows, call)
         for path in known:
             store.adopt(read_study(path), plan.rows)
         failures: dict[str, str] = {}

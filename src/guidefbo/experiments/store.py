@@ -1,7 +1,7 @@
 """A study's folder: whole records only, one holder at a time."""
 
 import json
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from guidefbo.core.files import OutputError, write_atomically
 from guidefbo.experiments.plan import merge_rows
 from guidefbo.experiments.results import (
     FAILURE_FORMAT,
+    Call,
     Outcome,
     Row,
     StudyResults,
@@ -49,27 +50,26 @@ class Store:
                 "or name another folder with --out."
             ) from error
 
-    def describe(self, study: Study, rows: Iterable[Row]) -> None:
+    def describe(self, study: Study, rows: Sequence[Row], call: Call) -> None:
         """Write what is asked for into study.json, beside what was asked before."""
         form = self.folder / "study.json"
-        former: tuple[Row, ...] = ()
-        if form.exists():
-            results = read_study(self.folder)
-            if results.name != study.name:
-                raise DataError(
-                    f"{self.folder} holds the study {results.name!r}, not "
-                    f"{study.name!r}. Name another folder with --out."
-                )
-            former = results.rows
+        former = read_study(self.folder) if form.exists() else None
+        if former is not None and former.name != study.name:
+            raise DataError(
+                f"{self.folder} holds the study {former.name!r}, not "
+                f"{study.name!r}. Name another folder with --out."
+            )
+        merged = merge_rows(study, former.rows if former else (), rows)
         described = StudyResults(
             name=study.name,
             title=study.title,
             text=study.text,
             sections=study.sections,
-            rows=merge_rows(study, former, rows),
+            rows=merged,
             outcomes={},
             failures={},
             definition=study.definition,
+            calls=_calls(study, former, rows, merged, call),
         )
         text = json.dumps(study_form(described), indent=1, allow_nan=False)
         write_atomically(form, text + "\n")
@@ -112,3 +112,19 @@ class Store:
 
     def _failure(self, key: str) -> Path:
         return self.folder / "runs" / f"{key}.failed.json"
+
+
+def _calls(
+    study: Study,
+    former: StudyResults | None,
+    asked: Sequence[Row],
+    merged: Sequence[Row],
+    call: Call,
+) -> tuple[Call, ...]:
+    """Return the calls that ask for former and new rows, none where not known."""
+    if former is None or len(merged) == len(asked):
+        return (call,)
+    if not former.calls or former.definition != study.definition:
+        return ()
+    adds = len(merged) > len(former.rows)
+    return (*former.calls, call) if adds else former.calls

@@ -33,6 +33,7 @@ from typing import Any, cast
 
 from guidefbo.core.errors import SettingsError, refuse_unknown
 from guidefbo.core.numbers import is_finite_number, require_count, shown
+from guidefbo.experiments.shipped import shipped_files
 from guidefbo.simulation.spec import RunSpec
 
 RUN_FIELDS = frozenset(f.name for f in fields(RunSpec)) - {"seed"}
@@ -103,7 +104,7 @@ def load_study(name_or_path: str) -> Study:
     """Return the study of that name, or the one in that TOML file."""
     path = Path(name_or_path)
     if path.suffix != ".toml":
-        known = {file.stem: file for file in sorted(shipped_folder().glob("*.toml"))}
+        known = shipped_files()
         if name_or_path not in known:
             if path.exists():
                 raise SettingsError(
@@ -125,17 +126,8 @@ def load_study(name_or_path: str) -> Study:
 
 def list_studies() -> list[tuple[str, str]]:
     """Return the studies that come with the package, with their titles."""
-    studies = [
-        load_study(str(file)) for file in sorted(shipped_folder().glob("*.toml"))
-    ]
+    studies = [load_study(name) for name in shipped_files()]
     return [(study.name, study.title) for study in studies]
-
-
-def shipped_folder() -> Path:
-    """Return where the package's studies are: in the wheel, or in the checkout."""
-    package = Path(__file__).resolve().parents[1]
-    inside = package / "studies"
-    return inside if inside.is_dir() else package.parents[1] / "studies"
 
 
 def parse_study(form: Table, default_name: str = "study") -> Study:

@@ -1,6 +1,7 @@
 """What a method's name says: the strategy, the rule, and who to compare it with."""
 
 from collections.abc import Iterable
+from types import MappingProxyType
 
 from guidefbo.reports.frame import Contender
 from guidefbo.reports.paper import DEFAULTS
@@ -10,6 +11,20 @@ RULE_OF = {"fts": "ts", "fts-de": "ts", "fmtbo": "ei"}
 """Strategies that have one rule, which their name leaves out."""
 PLAIN = "independent"
 CONTROL = "placebo"
+OF_ALL = frozenset({"fit", "num_raw", "num_starts", "num_iterations"})
+"""Settings that every method has."""
+OF_RULE = MappingProxyType(
+    {
+        "ts": frozenset({"mode", "num_features"}),
+        "ucb": frozenset({"beta"}),
+        "nei": frozenset({"num_fantasies"}),
+        "ei": frozenset[str](),
+    }
+)
+"""Settings of a rule, which every method with that rule has too."""
+OF_GUIDANCE = frozenset({"intervention", "schedule", "max_strength"})
+"""Settings of the control, which only methods that guide have too."""
+GUIDING = ("guide", "consensus", CONTROL)
 
 
 def strategy_and_rule(method: str) -> tuple[str, str]:
@@ -32,27 +47,46 @@ def is_federated(contender: Contender) -> bool:
 
 
 def plain_of(contender: Contender, among: Iterable[Contender]) -> Contender | None:
-    """Return the plain rule a contender builds on, at the same beta."""
+    """Return the plain rule a contender builds on, set as the contender is."""
     _, rule = strategy_and_rule(contender.method)
-    return _find(contender, rule, rule, among)
+    return _find(contender, rule, among)
 
 
 def control_of(contender: Contender, among: Iterable[Contender]) -> Contender | None:
-    """Return the placebo with a contender's rule, at the same beta."""
+    """Return the placebo with a contender's rule, set as the contender is."""
     _, rule = strategy_and_rule(contender.method)
-    return _find(contender, f"{CONTROL}-{rule}", rule, among)
+    return _find(contender, f"{CONTROL}-{rule}", among)
+
+
+def known_settings(method: str) -> frozenset[str]:
+    """Return those settings of a method that it may share with a partner."""
+    strategy, rule = strategy_and_rule(method)
+    guidance = OF_GUIDANCE if strategy in GUIDING else frozenset[str]()
+    return OF_ALL | OF_RULE.get(rule, frozenset[str]()) | guidance
 
 
 def _find(
-    contender: Contender, method: str, rule: str, among: Iterable[Contender]
+    contender: Contender, method: str, among: Iterable[Contender]
 ) -> Contender | None:
-    for other in among:
-        is_bare = set(other.settings) <= {"beta"} and other != contender
-        is_same = rule != "ucb" or _beta(other) == _beta(contender)
-        if other.method == method and is_bare and is_same:
-            return other
-    return None
+    """Return the run of a method that agrees in the settings both methods have.
+
+    Of several the one with the fewest other differences, then the first.
+    """
+    shared = known_settings(method) & known_settings(contender.method)
+    candidates = [
+        other
+        for other in among
+        if other.method == method
+        and other != contender
+        and not shared & _differences(contender, other)
+    ]
+    return min(candidates, key=lambda o: len(_differences(contender, o)), default=None)
 
 
-def _beta(contender: Contender) -> object:
-    return contender.settings.get("beta", DEFAULTS["beta"])
+def _differences(one: Contender, other: Contender) -> set[str]:
+    names = {*one.settings, *other.settings}
+    return {name for name in names if _setting(one, name) != _setting(other, name)}
+
+
+def _setting(contender: Contender, name: str) -> object:
+    return contender.settings.get(name, DEFAULTS.get(name))

@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 from html import escape as escape_html
 
-from guidefbo.reports.table import Block, Cell, Commands, Figure, Points, Section, Table
+from guidefbo.reports.table import (
+    Block,
+    Cell,
+    Commands,
+    Figure,
+    Points,
+    Prose,
+    Section,
+    Table,
+    spans,
+)
 
 SPECIAL = "\\`*[]|"
 """Characters that Markdown would take for more than themselves."""
@@ -29,8 +39,7 @@ def escape(text: str) -> str:
     >>> print(escape("a|b <script>"))
     a\|b &lt;script&gt;
     """
-    line = escape_html(" ".join(text.split()), quote=False)
-    return "".join(f"\\{c}" if c in SPECIAL else c for c in line)
+    return _escape_line(" ".join(text.split()))
 
 
 def table_to_markdown(table: Table) -> list[str]:
@@ -48,6 +57,18 @@ def table_to_markdown(table: Table) -> list[str]:
     return lines
 
 
+def _escape_line(line: str) -> str:
+    shown = escape_html(line, quote=False)
+    return "".join(f"\\{c}" if c in SPECIAL else c for c in shown)
+
+
+def _prose(prose: Prose) -> str:
+    # Markdown takes nothing in a stretch of code for more than itself.
+    return "".join(
+        f"`{text}`" if is_code else _escape_line(text) for text, is_code in spans(prose)
+    )
+
+
 def _cell(cell: Cell) -> str:
     text = escape(cell.text)
     if cell.mark == "best":
@@ -60,6 +81,8 @@ def _cell(cell: Cell) -> str:
 def _block(block: Block) -> list[str]:
     if isinstance(block, str):
         return [escape(block)]
+    if isinstance(block, Prose):
+        return [_prose(block)]
     if isinstance(block, Commands):
         # A line cannot end the block: commands hold no line breaks.
         return ["```sh", *(" ".join(line.split()) for line in block.lines), "```"]

@@ -12,7 +12,17 @@ from html import escape
 from importlib.resources import files
 from itertools import groupby
 
-from guidefbo.reports.table import Block, Cell, Commands, Figure, Points, Section, Table
+from guidefbo.reports.table import (
+    Block,
+    Cell,
+    Commands,
+    Figure,
+    Points,
+    Prose,
+    Section,
+    Table,
+    spans,
+)
 
 SMALL_SVG = 300_000
 """Bytes up to which a picture is put into the page as SVG rather than PNG."""
@@ -97,6 +107,8 @@ def _panel(section: Section, pictures: Mapping[str, Picture]) -> str:
 def _block(block: Block, pictures: Mapping[str, Picture]) -> str:
     if isinstance(block, str):
         return f"<p>{escape(block)}</p>"
+    if isinstance(block, Prose):
+        return f"<p>{_prose(block)}</p>"
     if isinstance(block, Commands):
         return f"<pre><code>{escape(chr(10).join(block.lines))}</code></pre>"
     if isinstance(block, Points):
@@ -110,6 +122,13 @@ def _block(block: Block, pictures: Mapping[str, Picture]) -> str:
             f"{notes}</figure>"
         )
     return f"{_table(block)}{notes}"
+
+
+def _prose(prose: Prose) -> str:
+    return "".join(
+        f"<code>{escape(text)}</code>" if is_code else escape(text)
+        for text, is_code in spans(prose)
+    )
 
 
 def _table(table: Table) -> str:

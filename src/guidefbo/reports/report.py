@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from guidefbo.core.errors import DataError
-from guidefbo.core.files import OutputError, write_atomically
 from guidefbo.core.pictures import picture_bytes, require_matplotlib
 from guidefbo.experiments.results import StudyResults, read_study
+from guidefbo.reports.folder import write_files
 from guidefbo.reports.formats import join
 from guidefbo.reports.frame import lay_out, slug
 from guidefbo.reports.latex import to_latex
@@ -25,7 +25,8 @@ def write_report(paths: Sequence[Path], out: Path) -> list[Path]:
     Args:
         paths: Folders or packs of studies.
         out: Folder of the report, created where it does not exist. It gets report.md,
-            report.html, tables/NAME.csv and .tex, figures/NAME.png and .svg.
+            report.html, tables/NAME.csv and .tex, figures/NAME.png and .svg. Tables and
+            figures of an earlier report that this one lacks are removed.
     """
     if not paths:
         raise DataError("A report needs at least one study. Name a folder or a pack.")
@@ -50,7 +51,7 @@ def write_report(paths: Sequence[Path], out: Path) -> list[Path]:
         files[f"figures/{name}.svg"] = picture.svg
     files["report.md"] = to_markdown(title, sections)
     files["report.html"] = to_page(title, sections, pictures)
-    return _write(files, out)
+    return write_files(files, out)
 
 
 def compose(studies: Sequence[StudyResults]) -> list[Section]:
@@ -95,18 +96,3 @@ def _draw(figure: Figure) -> Picture:
     # Everything has its place by now; finding it again would double the time.
     drawn.set_layout_engine("none")
     return Picture(png=png, svg=picture_bytes(drawn, "svg"))
-
-
-def _write(files: dict[str, str | bytes], out: Path) -> list[Path]:
-    written: list[Path] = []
-    try:
-        for folder in {(out / name).parent for name in files}:
-            folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"Cannot make the folder {out}: {error.strerror}. Choose another place."
-        ) from error
-    for name, content in files.items():
-        write_atomically(out / name, content)
-        written.append(out / name)
-    return written

@@ -1,10 +1,13 @@
 """What a report is made of: sections of sentences, tables, figures and commands."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 Datum = int | float | str | None
+CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+"""A stretch of code in prose, between single backticks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +74,15 @@ class Points:
     """One point each."""
 
 
-Block = str | Table | Figure | Commands | Points
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prose:
+    """A paragraph of the study's author."""
+
+    text: str
+    """What stands between single backticks is code."""
+
+
+Block = str | Prose | Table | Figure | Commands | Points
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +102,16 @@ class Section:
 def words(text: str) -> Cell:
     """Return a cell that is a name or a sentence."""
     return Cell(text=text)
+
+
+def spans(prose: Prose) -> list[tuple[str, bool]]:
+    """Return the stretches of a paragraph on one line, each with whether it is code.
+
+    >>> spans(Prose(text="so `a` is"))
+    [('so ', False), ('a', True), (' is', False)]
+    """
+    parts = CODE.split(" ".join(prose.text.split()))
+    return [(part, n % 2 == 1) for n, part in enumerate(parts) if part]
 
 
 def figures_of(section: Section) -> list[Figure]:

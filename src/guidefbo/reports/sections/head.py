@@ -1,19 +1,24 @@
 """What a study is, how much of it is there, and how to make it again."""
 
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
 
 from guidefbo.experiments.results import Row, StudyResults
+from guidefbo.reports.again import commands, introduction
 from guidefbo.reports.formats import count_cell
 from guidefbo.reports.frame import Frame
-from guidefbo.reports.paper import paper_tables
-from guidefbo.reports.table import Block, Cell, Commands, Points, Section, Table, words
+from guidefbo.reports.table import (
+    Block,
+    Cell,
+    Commands,
+    Points,
+    Prose,
+    Section,
+    Table,
+    words,
+)
 
 NAME = "overview"
-AXES = ("problem", "level", "method", "variant", "common_shift", "noise", "dim")
-"""Fields by which a study may have been narrowed."""
 SHOWN_FAILURES = 50
 """Failures that are listed one by one."""
 
@@ -28,7 +33,7 @@ def head_section(frame: Frame, unknown: Sequence[str] = ()) -> Section:
     results = frame.results
     blocks: list[Block] = []
     if results.text:
-        blocks.append(results.text)
+        blocks.append(Prose(text=results.text))
     blocks.append(_counts(results))
     if unknown:
         blocks.append(f"Sections this version does not know: {', '.join(unknown)}.")
@@ -36,50 +41,9 @@ def head_section(frame: Frame, unknown: Sequence[str] = ()) -> Section:
     failures = _failures(results)
     if failures:
         blocks += [f"Failed runs ({len(results.failures)}):", Points(items=failures)]
-    blocks += [_versions(results), "To make this study and this report again:"]
+    blocks += [_versions(results), introduction(results)]
     blocks.append(Commands(lines=commands(results)))
     return Section(name=NAME, title="Overview", blocks=tuple(blocks))
-
-
-def commands(results: StudyResults) -> tuple[str, ...]:
-    """Return the commands that run the study and write its report."""
-    name = shlex.quote(results.name)
-    folder = shlex.quote(f"results/{results.name}")
-    out = shlex.quote(f"reports/{results.name}")
-    seeds = {str(row.spec.get("seed")) for row in results.rows}
-    where = "".join(f" --where {shlex.quote(text)}" for text in _conditions(results))
-    return (
-        f"guidefbo study run {name}{where} --repetitions {len(seeds)} --out {folder}",
-        f"guidefbo study report {folder} --out {out}",
-    )
-
-
-def _conditions(results: StudyResults) -> list[str]:
-    """Return the conditions under which fewer rows were asked for than written."""
-    definition = results.definition
-    tables = [definition.get("common"), *_as_list(definition.get("grid", []))]
-    found: list[str] = []
-    for axis in AXES:
-        listed = [_as_list(cast(Any, t)[axis]) for t in tables if _has(t, axis)]
-        written = {str(value) for values in listed for value in values}
-        if axis == "problem" and "all" in written:
-            written = set(paper_tables()["task_similarity"]) - {"overall"}
-        present = dict.fromkeys(
-            str(row.variant if axis == "variant" else row.spec.get(axis))
-            for row in results.rows
-        )
-        present.pop("None", None)
-        if set(present) < written:
-            found.append(f"{axis}={','.join(present)}")
-    return found
-
-
-def _has(table: object, axis: str) -> bool:
-    return isinstance(table, Mapping) and axis in table
-
-
-def _as_list(value: Any) -> list[Any]:
-    return cast(list[Any], value) if isinstance(value, list) else [value]
 
 
 def _counts(results: StudyResults) -> str:
