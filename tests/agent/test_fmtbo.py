@@ -33,7 +33,12 @@ from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.build import build_search
 from guidefbo.methods.build_fmtbo import ei_rule, fmtbo_agent, fmtbo_server
 from guidefbo.methods.settings import Settings
-from guidefbo.server.strategies.fmtbo import geometric, raw
+from guidefbo.server.strategies.fmtbo import (
+    first_then_nearest,
+    geometric,
+    nearest,
+    raw,
+)
 from guidefbo.simulation.federation import Federation
 from guidefbo.testing import check_agent_side
 from guidefbo.wire.fmtbo import ModelPacket, SharedHyperparameters
@@ -265,8 +270,14 @@ def test_the_two_modes():
     assert (method.num_iterations, as_run.num_iterations) == (5, MAX_ITERATIONS)
     assert (method.probes, as_run.probes) == (latin_probes, uniform_probes)
     assert (method.tell, as_run.tell) == (tell_ard, tell_all)
-    assert fmtbo_server(Settings()).averaging is geometric
-    assert fmtbo_server(Settings.of({"mode": "as-run"})).averaging is raw
+    server, server_as_run = (
+        fmtbo_server(Settings.of({"mode": mode})) for mode in ("method", "as-run")
+    )
+    assert (server.averaging, server_as_run.averaging) == (geometric, raw)
+    assert (server.neighbours, server_as_run.neighbours) == (
+        nearest,
+        first_then_nearest,
+    )
     assert side(10, mode="as-run", num_probes=7).num_probes == 7
 
 

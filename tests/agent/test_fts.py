@@ -5,7 +5,7 @@ import pytest
 from tests.agent.numerics import differences, make_gp
 
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
-from guidefbo.agent.decision.ts import Peak, ThompsonSampling
+from guidefbo.agent.decision.ts import GridThompsonSampling, Peak, ThompsonSampling
 from guidefbo.agent.paths.shared import (
     LENGTHSCALE,
     SharedMap,
@@ -37,6 +37,7 @@ from guidefbo.wire.cost import Cost
 from guidefbo.wire.fts import FeatureWeights, PeerPoint, RegionWeights
 
 MODEL = Model(noise_std=0.1, priors=Priors())
+PATH = ThompsonSampling(num_features=8)
 M = 40
 
 
@@ -259,8 +260,8 @@ def test_peers_function_peaks_where_the_peers_values_do():
     assert x == pytest.approx([0.8, 0.3], abs=0.1)
 
 
-def query(posterior, address, dim):
-    acquisition = ThompsonSampling(num_features=8).acquisition(posterior, stream())
+def query(posterior, address, dim, rule=PATH):
+    acquisition = rule.acquisition(posterior, stream())
     search = SearchSettings()
     generator = address.at(Purpose.SEARCH)
     return maximise_acquisition(acquisition, Domain.box(dim), search, generator)
@@ -291,6 +292,9 @@ def test_fts_as_run_sends_a_candidate_and_queries_the_peers():
     assert decided.path == Peak(at=packet.point)
     assert query(decided, peer, 3) == pytest.approx(packet.point, abs=1e-4)
     assert side.decision_posterior(local, packet, 1, address_that(True)) is local
+    # The rule of that mode looks on a grid, but not for what it was told.
+    grid = GridThompsonSampling(num_points=8)
+    assert query(decided, peer, 3, grid) == pytest.approx(packet.point, abs=1e-4)
     with pytest.raises(WireError, match="dimension 3, got 2"):
         side.decision_posterior(local, PeerPoint(point=np.ones(2)), 1, peer)
 

@@ -6,8 +6,10 @@ import pytest
 from guidefbo.core.designs import regional_design
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.regions import (
+    as_run,
     assign_regions,
     check_regions,
+    lexicographic,
     region_boxes,
     region_of,
 )
@@ -35,6 +37,25 @@ def test_every_point_lies_in_the_box_of_its_region(num_regions):
     low, high = region_boxes(num_regions, 3)
     assert ((low[home] <= X) & (high[home] >= X)).all()
     assert set(home) == set(range(num_regions))
+
+
+def test_as_run_the_quarters_come_in_another_order():
+    """Both upper, both lower, lower and upper, upper and lower half."""
+    low, high = region_boxes(4, 3, as_run)
+    assert low.tolist() == [[0.5, 0.5, 0], [0, 0, 0], [0, 0.5, 0], [0.5, 0, 0]]
+    assert high.tolist() == [[1, 1, 1], [0.5, 0.5, 1], [0.5, 1, 1], [1, 0.5, 1]]
+    middles = (low + high) / 2.0
+    assert region_of(middles, 4, as_run).tolist() == [0, 1, 2, 3]
+    assert region_of(middles, 4).tolist() == [3, 0, 1, 2]
+    for few in (1, 2):
+        assert as_run(few).tolist() == lexicographic(few).tolist()
+
+
+def test_as_run_the_first_agents_start_in_the_upper_quarter():
+    design = regional_design(8, 5, 3, 4, Streams(0), as_run)
+    for own, i in zip(design, assign_regions(8, 4), strict=True):
+        assert (region_of(own, 4, as_run) == i).all()
+    assert (design[:2, :, :2] >= 0.5).all()
 
 
 def test_agents_are_dealt_in_equal_blocks():

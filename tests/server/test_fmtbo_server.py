@@ -1,5 +1,6 @@
 """FMTBO's server: similar rankings, averaged hyperparameters."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -13,6 +14,7 @@ from guidefbo.core.streams import Purpose, Streams
 from guidefbo.server.strategies.fmtbo import (
     FmtboServer,
     dissimilarities,
+    first_then_nearest,
     geometric,
     nearest,
     raw,
@@ -27,8 +29,8 @@ from guidefbo.wire.fmtbo import (
     SharedHyperparameters,
 )
 
-METHOD = FmtboServer(averaging=geometric, similar_share=0.8)
-AS_RUN = FmtboServer(averaging=raw, similar_share=0.8)
+METHOD = FmtboServer(averaging=geometric, similar_share=0.8, neighbours=nearest)
+AS_RUN = FmtboServer(averaging=raw, similar_share=0.8, neighbours=first_then_nearest)
 SERVERS = {"method": METHOD, "as-run": AS_RUN}
 
 
@@ -102,7 +104,10 @@ def test_nearest_by_hand():
         ],
         dtype=float,
     )
-    assert nearest(L, 0.5).tolist() == [[0, 1], [0, 1], [0, 2], [0, 3], [3, 4]]
+    expected = [[0, 1], [0, 1], [0, 2], [0, 3], [3, 4]]
+    assert nearest(L, 0.5, 1).tolist() == nearest(L, 0.5, 9).tolist() == expected
+    assert first_then_nearest(L, 0.5, 1).tolist() == [[0]] * 5
+    assert first_then_nearest(L, 0.5, 2).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -120,7 +125,7 @@ def test_nearest_by_hand():
 )
 def test_size_of_a_neighbourhood(share, N, k):
     L = np.ones((N, N)) - np.eye(N)
-    near = nearest(L, share)
+    near = nearest(L, share, 1)
     assert near.shape == (N, k)
     assert all(n in row for n, row in enumerate(near))
 
@@ -147,7 +152,7 @@ def test_packets_by_hand():
 
     Agents 2 and 5 differ by 2; agent 9 differs by 4 from agent 2, by 6 from agent 5.
     """
-    server = FmtboServer(averaging=geometric, similar_share=0.7)
+    server = replace(METHOD, similar_share=0.7)
     packets = aggregate(
         server,
         {
@@ -164,10 +169,25 @@ def test_packets_by_hand():
     assert packets[9].hyper.mean is None
 
 
+def test_as_run_the_first_round_is_the_first_agents():
+    """E67: its hyperparameters to everybody, and averages from the second round on."""
+    uploads = {
+        9: upload([0, 1], [8.0], 4.0, mean=1.0),
+        2: upload([0, 1], [0.5], 1.0, mean=-3.0),
+    }
+    stream = Streams(0).at(Purpose.DISPATCH, t=1)
+    server = replace(AS_RUN, similar_share=1.0)
+    first = server.aggregate(uploads, 1, stream)
+    for agent in (2, 9):
+        assert first[agent].hyper.to_fields() == uploads[2].hyper.to_fields()
+    later = server.aggregate(uploads, 2, stream)
+    assert [later[n].hyper.mean for n in (2, 9)] == [-1.0, -1.0]
+
+
 def test_the_mean_is_averaged_where_it_is_shared():
     """E67: arithmetically, it may have any sign."""
     uploads = {n: upload([0, 1], mean=m) for n, m in enumerate([-3.0, 1.0, 5.0])}
-    server = FmtboServer(averaging=raw, similar_share=1.0)
+    server = replace(METHOD, averaging=raw, similar_share=1.0)
     assert [p.hyper.mean for p in aggregate(server, uploads).values()] == [1.0] * 3
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.decision.repeats import OnRepeat, ask_again, is_repeat
 from guidefbo.agent.decision.rule import Rule
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.missing import Missing, imagine
@@ -41,6 +42,8 @@ class Policy:
     """The decision rule."""
     search: SearchSettings
     """Effort of the search for the next query."""
+    on_repeat: OnRepeat = ask_again
+    """What becomes of a query that was observed before."""
 
     def fit(self, data: Dataset) -> Fitted:
         """Return the posterior of the data."""
@@ -83,7 +86,7 @@ class Policy:
             near, forbids = best_points(fitted), missing.forbids
         posterior = self.decision_posterior(local, packet, t, address)
         acquisition = self.rule.acquisition(posterior, address.at(Purpose.RULE))
-        return maximise_acquisition(
+        x = maximise_acquisition(
             acquisition,
             self.domain,
             self.search,
@@ -91,6 +94,9 @@ class Policy:
             near=near,
             forbids=forbids,
         )
+        if x is None or not is_repeat(x, fitted.data.X):
+            return x
+        return self.on_repeat(x, self.domain, address.at(Purpose.REPEAT), forbids)
 
 
 def best_points(fitted: Fitted) -> Points:

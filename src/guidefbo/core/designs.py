@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Points
 from guidefbo.core.errors import SettingsError
-from guidefbo.core.regions import assign_regions, region_boxes
+from guidefbo.core.regions import (
+    Order,
+    assign_regions,
+    lexicographic,
+    region_boxes,
+)
 from guidefbo.core.streams import Purpose, Streams
 
 _BITS = 30
@@ -59,7 +64,12 @@ def collaborative_latin_hypercube(
 
 
 def regional_design(
-    num_agents: int, num_points: int, dim: int, num_regions: int, streams: Streams
+    num_agents: int,
+    num_points: int,
+    dim: int,
+    num_regions: int,
+    streams: Streams,
+    order: Order = lexicographic,
 ) -> NDArray[np.float64]:
     """Return one initial design per agent, uniform inside the agent's own region.
 
@@ -69,9 +79,10 @@ def regional_design(
         dim: Number of coordinates.
         num_regions: Regions of the cube: 1, 2 or 4.
         streams: Randomness of the run.
+        order: Which region is which.
     """
     _require_positive(num_agents=num_agents, num_points=num_points, dim=dim)
-    low, high = region_boxes(num_regions, dim)
+    low, high = region_boxes(num_regions, dim, order)
     own = assign_regions(num_agents, num_regions)
     design = np.empty((num_agents, num_points, dim))
     for n, i in enumerate(own):

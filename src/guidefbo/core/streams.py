@@ -39,6 +39,7 @@ class Purpose(IntEnum):
     CONSTRAINT = 18
     BEST = 19
     PROBES = 20
+    REPEAT = 21
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from guidefbo.agent.catalog import BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
 from guidefbo.agent.decision.nei import NoisyExpectedImprovement
+from guidefbo.agent.decision.repeats import OnRepeat, ask_again, ask_anywhere
 from guidefbo.agent.decision.rule import Rule
 from guidefbo.agent.decision.search import SearchSettings
 from guidefbo.agent.decision.ts import GridThompsonSampling, ThompsonSampling
@@ -112,6 +113,11 @@ _RULES: MappingProxyType[str, Callable[[Settings], Rule]] = MappingProxyType(
     }
 )
 
+_ON_REPEAT: MappingProxyType[str, OnRepeat] = MappingProxyType(
+    {"fts": ask_anywhere, "fmtbo": ask_anywhere}
+)
+"""Strategies whose authors do not ask the same point twice."""
+
 
 def build_agent_side(
     method: Method, settings: Settings, domain: Domain, model: Model
@@ -140,6 +146,7 @@ def build_policy(
         side=build_agent_side(method, settings, domain, model),
         rule=build_rule(method, settings),
         search=build_search(settings),
+        on_repeat=_ON_REPEAT.get(method.strategy, ask_again),
     )
 
 

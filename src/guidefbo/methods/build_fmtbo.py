@@ -2,8 +2,8 @@
 
 The mode `method` is the configuration we recommend: short global fits, geometric means,
 a Latin hypercube of 5 d probes. `as-run` is what is presumed behind the paper's tables:
-fits to the end, raw averages of all hyperparameters, 30 d uniform probes; it ignores
-`share` and `global_iterations`.
+fits to the end, raw averages of all hyperparameters, the first agent's in the first
+round, 30 d uniform probes; it ignores `share` and `global_iterations`.
 """
 
 from guidefbo.agent.decision.ei import ExpectedImprovement
@@ -22,7 +22,13 @@ from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError
 from guidefbo.methods.settings import Settings
-from guidefbo.server.strategies.fmtbo import FmtboServer, geometric, raw
+from guidefbo.server.strategies.fmtbo import (
+    FmtboServer,
+    first_then_nearest,
+    geometric,
+    nearest,
+    raw,
+)
 from guidefbo.wire.fmtbo import MAX_PROBES
 
 PROBES_PER_DIM = 5
@@ -48,9 +54,11 @@ def fmtbo_agent(settings: Settings, domain: Domain, model: Model) -> FmtboAgent:
 
 def fmtbo_server(settings: Settings) -> FmtboServer:
     """Return FMTBO's shared half."""
+    is_as_run = settings.mode == "as-run"
     return FmtboServer(
-        averaging=raw if settings.mode == "as-run" else geometric,
+        averaging=raw if is_as_run else geometric,
         similar_share=_fraction("similar_share", settings.similar_share),
+        neighbours=first_then_nearest if is_as_run else nearest,
     )
 
 

@@ -6,12 +6,13 @@ Servers are built from the settings alone: a coordinator need not know the space
 from collections.abc import Callable
 from types import MappingProxyType
 
+from guidefbo.agent.decision.search import SearchSettings
 from guidefbo.agent.side import AgentSide
 from guidefbo.agent.strategies.fts import FtsAgent, FtsPointAgent
-from guidefbo.agent.strategies.fts_de import FtsDeAgent
+from guidefbo.agent.strategies.fts_de import FtsDeAgent, FtsDeAsRunAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
-from guidefbo.core.regions import check_regions
+from guidefbo.core.regions import Order, as_run, check_regions, lexicographic
 from guidefbo.methods.settings import Settings
 from guidefbo.server.privacy import PrivateAverage
 from guidefbo.server.side import ServerSide
@@ -45,6 +46,17 @@ def fts_de_agent(settings: Settings, domain: Domain, model: Model) -> AgentSide:
     """Return the private half of FTS-DE."""
     del model
     check_regions(settings.num_regions, domain.dim)
+    if settings.mode == "as-run":
+        return FtsDeAsRunAgent(
+            num_shared=settings.num_shared,
+            num_regions=settings.num_regions,
+            domain=domain,
+            search=SearchSettings(
+                num_raw=settings.num_raw,
+                num_starts=settings.num_starts,
+                max_iterations=settings.num_iterations,
+            ),
+        )
     return FtsDeAgent(
         num_shared=settings.num_shared,
         num_regions=settings.num_regions,
@@ -61,6 +73,11 @@ def fts_de_server(settings: Settings) -> ServerSide:
         weighting=by_region_index if settings.mode == "as-run" else fading,
         averaging=_AVERAGINGS[settings.privacy](settings),
     )
+
+
+def fts_de_order(settings: Settings) -> Order:
+    """Return which region is which, for the initial design."""
+    return as_run if settings.mode == "as-run" else lexicographic
 
 
 def _private_average(settings: Settings) -> Averaging:

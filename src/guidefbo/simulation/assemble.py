@@ -18,6 +18,7 @@ from guidefbo.core.designs import (
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.build import build_policy, build_server_side
+from guidefbo.methods.build_fts import fts_de_order
 from guidefbo.methods.catalog import Method
 from guidefbo.methods.settings import Settings
 from guidefbo.simulation.federation import Federation
@@ -42,7 +43,8 @@ def design_for(
     """Return the initial design of a method: FTS-DE has one of its own."""
     size = (spec.num_agents, spec.num_initial, spec.dim)
     if method.strategy == "fts-de":
-        return regional_design(*size, settings.num_regions, streams)
+        order = fts_de_order(settings)
+        return regional_design(*size, settings.num_regions, streams, order)
     return initial_design(*size, streams)
 
 

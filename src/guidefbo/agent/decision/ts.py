@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from guidefbo.agent.surrogate.certain import is_certain
 from guidefbo.agent.surrogate.posterior import Posterior, SamplePath
 from guidefbo.core.arrays import Point, Points, Values
 from guidefbo.core.designs import sobol
@@ -49,7 +50,12 @@ class GridThompsonSampling:
     def acquisition(
         self, posterior: Posterior, stream: np.random.Generator
     ) -> "PathAcquisition":
-        """Draw the values on the grid; the search finds the point that won."""
+        """Draw the values on the grid; the search finds the point that won.
+
+        A function that is certain is not drawn, and is maximised wherever it peaks.
+        """
+        if is_certain(posterior):
+            return PathAcquisition(path=posterior.sample_path(1, stream))
         grid = sobol(self.num_points, posterior.dim, stream)
         draw = posterior.draw(grid, stream)
         return PathAcquisition(path=Peak(at=grid[int(np.argmax(draw))]))

@@ -34,6 +34,15 @@ def draw_frequencies(
     return radius[:, None] * q / lengthscales  # E06
 
 
+def draw_independent_frequencies(
+    num_features: int, lengthscales: Point, stream: np.random.Generator
+) -> Points:
+    """Return (num_features, d) frequencies of the same law, all independent."""
+    z = stream.standard_normal((num_features, len(lengthscales)))
+    v = stream.chisquare(DEGREES_OF_FREEDOM, num_features)
+    return np.sqrt(DEGREES_OF_FREEDOM / v)[:, None] * z / lengthscales  # E80
+
+
 def _orthogonal_directions(count: int, d: int, stream: np.random.Generator) -> Points:
     blocks = -(-count // d)
     Q, R = np.linalg.qr(stream.standard_normal((blocks, d, d)))

@@ -11,8 +11,10 @@ from guidefbo.agent.surrogate.posterior import (
     Fantasies,
     FantasyMoments,
     Moments,
+    Posterior,
     SamplePath,
 )
+from guidefbo.agent.surrogate.snapped import SnappedPosterior
 from guidefbo.core.arrays import Matrix, Points, Values
 
 CERTAIN_STD = 1e-9
@@ -91,3 +93,9 @@ class CertainFantasies:
             std_gradient=std_gradient,
             pull_back=pull_back,
         )
+
+
+def is_certain(posterior: Posterior) -> bool:
+    """Return whether a posterior is one function, rounded or not."""
+    inner = posterior.inner if isinstance(posterior, SnappedPosterior) else posterior
+    return isinstance(inner, CertainPosterior)

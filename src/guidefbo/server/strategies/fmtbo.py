@@ -25,6 +25,9 @@ Reals = NDArray[np.float64]
 Averaging = Callable[[Reals], Reals]
 """(k, p) positive numbers of k agents -> their (p,) average."""
 
+Neighbours = Callable[[Reals, float, int], NDArray[np.intp]]
+"""((N, N) dissimilarities, ρ, round) -> (N, k) the rows each agent averages over."""
+
 ROUNDING = 1e-9
 """A product this close below a whole number is that number: 0.29 * 100 is 29."""
 
@@ -40,19 +43,21 @@ class FmtboServer:
     """Of lengthscales and output scales."""
     similar_share: float
     """ρ, the share of agents averaged over."""
+    neighbours: Neighbours
+    """Which of them."""
 
     def aggregate(
         self, uploads: Mapping[int, ModelUpload], t: int, stream: np.random.Generator
     ) -> dict[int, ModelPacket]:
         """Return every agent's average over the agents most similar to it."""
-        del t, stream
+        del stream
         if not uploads:
             return {}
         agents = sorted(uploads)
         ordered = [uploads[agent] for agent in agents]
         require_alike(ordered)
         L = dissimilarities(np.stack([upload.ranks for upload in ordered]))
-        near = nearest(L, self.similar_share)
+        near = self.neighbours(L, self.similar_share, t)
         return {
             agent: ModelPacket(hyper=self.average([ordered[int(j)].hyper for j in row]))
             for agent, row in zip(agents, near, strict=True)
@@ -99,17 +104,25 @@ def dissimilarities(ranks: NDArray[np.int64]) -> Reals:
     return L
 
 
-def nearest(L: Reals, share: float) -> NDArray[np.intp]:
+def nearest(L: Reals, share: float, t: int) -> NDArray[np.intp]:
     """Return the ⌊ρN⌋ rows nearest to each, itself first of all, each row ascending.
 
     At least one, ties in the order of the rows.
     """
+    del t
     N = len(L)
     k = min(max(int(share * N + ROUNDING), 1), N)
     own_first = L.copy()
     np.fill_diagonal(own_first, -1.0)
     order = np.argsort(own_first, axis=1, kind="stable")
     return np.sort(order[:, :k], axis=1)
+
+
+def first_then_nearest(L: Reals, share: float, t: int) -> NDArray[np.intp]:
+    """Give everybody the first agent's in the first round: as the tables were run."""
+    if t == 1:
+        return np.zeros((len(L), 1), dtype=np.intp)
+    return nearest(L, share, t)
 
 
 def geometric(scales: Reals) -> Reals:
