@@ -19,23 +19,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
-from guidefbo.agent.surrogate.curvature import (
-    GRADIENT_SHARE,
-    gradient_covariance,
-    mean_hessian,
-)
-from guidefbo.agent.surrogate.gp import GaussianProcess
-from guidefbo.agent.surrogate.kernel import matern52_with_slope
-from guidefbo.core.arrays import Point, Points, Values
+from guidefbo.agent.decision.search import ascend
+from guidefbo.agent.surrogate.curvature import GRADIENT_SHARE
+from guidefbo.agent.surrogate.trend import TrendPosterior
+from guidefbo.core.arrays import Matrix, Point, Points, Values
 from guidefbo.core.domain import Domain
 
-SEARCH = SearchSettings(num_raw=32, num_starts=0, max_iterations=20)
-"""Effort of the search. Quasi-random points are looked at but not climbed from: the
-mean peaks near the data, and from afar the way there is long."""
-NUM_NEAR = 3
-"""Observed points of highest mean the search climbs from. More of them climb more
-slowly, for one L-BFGS memory serves all."""
+NUM_NEAR = 1
+"""Observed points of highest mean that are climbed from, beside the trend's summit.
+More of them climb more slowly, for one L-BFGS memory serves all."""
+MAX_ITERATIONS = 8
+"""L-BFGS-B iterations of the climb. More move the peak by less than its error."""
 GRADIENT_FLOOR = 1e-6
 """Smallest variance of a slope, relative to the prior's: below it is rounding error."""
 AT_BOUND = 1e-9
@@ -43,84 +37,84 @@ AT_BOUND = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PosteriorMean:
+class TrendMean:
     """The acquisition that is the posterior mean, without the cost of a variance."""
 
-    gp: GaussianProcess
+    model: TrendPosterior
     """Whose mean."""
     domain: Domain
     """Knows which coordinates are rounded."""
 
     def value(self, X: Points) -> Values:
         """Return the mean at the rows of X."""
-        return self.gp.predict_mean(self.domain.snap(X))
+        return self.model.value(self.domain.snap(X))
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the mean and its gradient at the rows of X."""
-        gp, X = self.gp, self.domain.snap(X)
-        k, slope = matern52_with_slope(gp.distances(X), gp.hyper.outputscale)
-        slope *= gp.alpha
-        gradient = gp.contract(slope, X)
-        gradient *= self.domain.free
-        return gp.hyper.mean + k @ gp.alpha, gradient
+        value, gradient = self.model.value_and_gradient(self.domain.snap(X))
+        return value, gradient * self.domain.free
 
 
-def find_peak(
-    gp: GaussianProcess, domain: Domain, stream: np.random.Generator
-) -> Point:
-    """Return the point of the domain where the posterior mean is highest."""
-    mean = PosteriorMean(gp=gp, domain=domain)
-    best = np.argsort(-mean.value(gp.X), kind="stable")[:NUM_NEAR]
-    x = maximise_acquisition(mean, domain, SEARCH, stream, near=gp.X[best])
-    assert x is not None  # nothing is forbidden
-    return x
+def find_peak(model: TrendPosterior, domain: Domain) -> Point:
+    """Return the point of the domain where the posterior mean is highest.
+
+    It peaks near good data or near the trend's summit; no other place is tried.
+    """
+    mean = TrendMean(model=model, domain=domain)
+    X = model.rest.X
+    best = X[np.argsort(-mean.value(X), kind="stable")[:NUM_NEAR]]
+    starts = domain.admit(np.vstack([best, model.summit[None]]))
+    found = np.vstack([ascend(mean, starts, domain, MAX_ITERATIONS), starts])
+    return found[int(np.argmax(mean.value(found)))]
 
 
 def peak_variance(
-    gp: GaussianProcess, x: Point, domain: Domain, low: float, high: float
+    model: TrendPosterior, x: Point, domain: Domain, low: float, high: float
 ) -> Point:
     """Return how uncertain each coordinate of the peak is, between two bounds.
 
-    A coordinate that cannot move both ways (steps, options, under constraints, held by
-    a side of the cube) has no such curvature. What is known of it is over how much of
-    its axis the objective hangs together: its squared lengthscale.
+    Steps, options and coordinates under constraints have no such curvature. What is
+    known of them is over how much of its axis the objective hangs together: the squared
+    lengthscale. A coordinate at a side of the cube is held there by a slope, and is as
+    sure as the slope's sign.
 
     Args:
-        gp: The posterior.
+        model: The posterior.
         x: Where its mean peaks.
         domain: Which coordinates may move.
         low: Smallest variance.
         high: Largest variance.
     """
-    ell = gp.hyper.lengthscales
-    variance = ell**2
-    moves = movable(x, domain)
-    if moves.any():
-        variance[moves] = _sandwich(gp, x, moves)
+    variance = model.rest.hyper.lengthscales**2
+    free = domain.free.copy()
+    free[domain.columns] = False
+    if free.any():
+        H, C = model.hessian(x), model.gradient_covariance(x)
+        held = free & ((x < AT_BOUND) | (x > 1.0 - AT_BOUND))
+        moves = free & ~held
+        variance[moves] = _sandwich(model, H, C, moves)
+        slope = model.value_and_gradient(x[None])[1][0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance[held] = (high / (1.0 + slope**2 / np.diagonal(C)))[held]  # E85
     # A slope or a bend that is no number says nothing.
     return np.clip(np.nan_to_num(variance, nan=high, posinf=high), low, high)
 
 
-def movable(x: Point, domain: Domain) -> NDArray[np.bool_]:
-    """Return which coordinates of a point may move both ways."""
-    moves = domain.free & (x > AT_BOUND) & (x < 1.0 - AT_BOUND)
-    moves[domain.columns] = False
-    return moves
-
-
 def _sandwich(
-    gp: GaussianProcess, x: Point, moves: NDArray[np.bool_]
+    model: TrendPosterior, H: Matrix, C: Matrix, moves: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Return 1 / Λ_jj of the coordinates that move, the others held where they are."""
     # In units of the lengthscales all slopes are alike a priori.
-    ell = gp.hyper.lengthscales[moves]
+    hyper = model.rest.hyper
+    ell = hyper.lengthscales[moves]
     scale = np.outer(ell, ell)
-    H = mean_hessian(gp, x)[np.ix_(moves, moves)] * scale
-    C = gradient_covariance(gp, x)[np.ix_(moves, moves)] * scale
-    if not (np.isfinite(H).all() and np.isfinite(C).all()):
+    H, C = H[np.ix_(moves, moves)] * scale, C[np.ix_(moves, moves)] * scale
+    if not moves.any() or not (np.isfinite(H).all() and np.isfinite(C).all()):
         return np.full(len(ell), np.inf)
     variances, V = np.linalg.eigh(C)
-    floor = GRADIENT_FLOOR * GRADIENT_SHARE * gp.hyper.outputscale
+    floor = GRADIENT_FLOOR * max(
+        float(variances[-1]), GRADIENT_SHARE * hyper.outputscale
+    )
     root = (V / np.sqrt(np.maximum(variances, floor))).T @ H
     with np.errstate(divide="ignore", over="ignore"):
         return ell**2 / np.einsum("ij,ij->j", root, root)  # E72

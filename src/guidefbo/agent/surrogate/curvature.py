@@ -36,10 +36,15 @@ def mean_hessian(gp: GaussianProcess, x: Point) -> Matrix:
     return H / np.outer(ell, ell)  # E70
 
 
+def gradient_cross(gp: GaussianProcess, x: Point) -> Matrix:
+    """Return the prior covariance of data and the gradient at one point, (n, d)."""
+    ell, s = gp.hyper.lengthscales, gp.hyper.outputscale
+    slope = matern52_with_slope(gp.distances(x[None])[0], s)[1]
+    return 2.0 * slope[:, None] * (x / ell - gp.scaled) / ell
+
+
 def gradient_covariance(gp: GaussianProcess, x: Point) -> Matrix:
     """Return the posterior covariance of the gradient at one point, (d, d)."""
     ell, s = gp.hyper.lengthscales, gp.hyper.outputscale
-    slope = matern52_with_slope(gp.distances(x[None])[0], s)[1]
-    J = 2.0 * slope[:, None] * (x / ell - gp.scaled) / ell
-    W = gp.inverse_factor @ J
+    W = gp.inverse_factor @ gradient_cross(gp, x)
     return np.diag(GRADIENT_SHARE * s / ell**2) - W.T @ W  # E71
