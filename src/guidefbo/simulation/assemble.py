@@ -22,6 +22,7 @@ from guidefbo.methods.build_fts import fts_de_order
 from guidefbo.methods.catalog import Method
 from guidefbo.methods.settings import Settings
 from guidefbo.simulation.federation import Federation
+from guidefbo.simulation.liars import Liars
 from guidefbo.simulation.spec import RunSpec
 
 Observe = Callable[[int, Points], Values]
@@ -56,6 +57,7 @@ def assemble(
     *,
     noise_std: float | None,
     streams: Streams,
+    liars: Liars | None = None,
 ) -> Federation:
     """Return agents that know their initial observations, and their server.
 
@@ -66,6 +68,7 @@ def assemble(
         observe: Evaluates them.
         noise_std: Known noise of one observation, or None to fit it.
         streams: Randomness of the run.
+        liars: The agents that lie, if any.
     """
     # SciPy's statistics take a second to load: not on any stage's clock.
     sobol_grid(1, design.shape[2])
@@ -84,4 +87,4 @@ def assemble(
         )
         for n, X in enumerate(design)
     ]
-    return Federation(agents, build_server_side(method, settings), streams)
+    return Federation(agents, build_server_side(method, settings), streams, liars)

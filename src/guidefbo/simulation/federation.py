@@ -10,6 +10,7 @@ from guidefbo.core.streams import Purpose, Streams
 from guidefbo.metrics.communication import Traffic
 from guidefbo.metrics.timing import StageClock
 from guidefbo.server.side import ServerSide
+from guidefbo.simulation.liars import Liars
 from guidefbo.wire.codec import decode, encode
 
 STAGES = ("fit", "belief", "server", "decide", "evaluate")
@@ -22,7 +23,11 @@ class Federation:
     """Agents and a server that meet once per round."""
 
     def __init__(
-        self, agents: Sequence[RoundAgent], server: ServerSide | None, streams: Streams
+        self,
+        agents: Sequence[RoundAgent],
+        server: ServerSide | None,
+        streams: Streams,
+        liars: Liars | None = None,
     ) -> None:
         """Bring agents together; `server` is None where nothing is exchanged."""
         self.agents = agents
@@ -30,6 +35,7 @@ class Federation:
         self.clock = StageClock(*STAGES)
         self._server = server
         self._streams = streams
+        self._liars = liars
 
     def round(self, t: int, evaluate: Evaluate) -> Points:
         """Run round t of Algorithm 1 and return the queries, (num_agents, d)."""
@@ -48,6 +54,8 @@ class Federation:
     def _exchange(self, server: ServerSide, t: int) -> None:
         with self.clock.stage("belief"):
             uploads = [agent.upload() for agent in self.agents]
+        if self._liars is not None:
+            uploads = self._liars.spoil(uploads, t)
         with self.clock.stage("server"):
             sent = {n: encode(m) for n, m in enumerate(uploads) if m is not None}
             received = {n: decode(data, server.upload_type) for n, data in sent.items()}

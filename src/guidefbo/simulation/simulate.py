@@ -18,6 +18,7 @@ from guidefbo.metrics.regret import best_so_far, mean_simple_regret
 from guidefbo.problems.catalog import make_problem
 from guidefbo.problems.problem import Problem
 from guidefbo.simulation.assemble import assemble, design_for
+from guidefbo.simulation.liars import Liars
 from guidefbo.simulation.spec import RunSpec
 from guidefbo.simulation.trace import Trace
 
@@ -79,9 +80,11 @@ def _run(
 
     def report(t: int) -> None:
         if progress is not None:
-            progress(t, float(np.mean(problem.maximum - best[-1])))
+            progress(t, float(np.mean(problem.maximum - best[-1][:num_honest])))
 
     method, settings = find_method(spec.method), Settings.of(spec.settings)
+    liars = Liars.of(settings, spec)
+    num_honest = spec.num_agents - (liars.count if liars else 0)
     design = design_for(method, settings, spec, streams)
     federation = assemble(
         method,
@@ -90,6 +93,7 @@ def _run(
         observe,
         noise_std=problem.noise_std,
         streams=streams,
+        liars=liars,
     )
     best: list[Values] = [_noise_free(problem, design).max(axis=1)]
     report(0)
@@ -100,10 +104,11 @@ def _run(
         report(t)
     exchanges = spec.num_agents * spec.num_rounds
     best_value = np.stack(best)
+    honest = best_value[:, :num_honest]
     return Trace(
         spec=spec,
         best_value=best_value,
-        mean_simple_regret=mean_simple_regret(best_value, problem.maximum),
+        mean_simple_regret=mean_simple_regret(honest, problem.maximum),
         scalars=federation.traffic.scalars_per_agent_round(exchanges),
         scalars_paper=paper_scalars(method, settings, spec.dim),
         mode=settings.mode,

@@ -27,7 +27,8 @@ class Trace:
     best_value: Matrix
     """(num_rounds + 1, num_agents) best noise-free value so far, raw units."""
     mean_simple_regret: Values
-    """(num_rounds + 1,) mean over agents, after the initial design and each round."""
+    """(num_rounds + 1,) mean over the honest agents, after the initial design and each
+    round."""
     scalars: dict[str, float]
     """Mean scalars per agent and round, up and down."""
     scalars_paper: dict[str, int]

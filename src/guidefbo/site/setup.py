@@ -77,6 +77,11 @@ class Setup:
                 f"{shown(self.settings)}."
             )
         checked = Settings.of({k: plain(v) for k, v in self.settings.items()})
+        if checked.lie != "none":
+            raise SettingsError(
+                f"Setting lie={checked.lie} is for simulated runs, and a site has no "
+                "use for it. Leave it out."
+            )
         self._set("settings", {name: getattr(checked, name) for name in self.settings})
         for name, low in COUNTS:
             self._set(name, require_count(name, getattr(self, name), low))

@@ -1,0 +1,92 @@
+"""Sites that lie together, for runs that ask how much guidance a lie can spoil.
+
+The liars see what the honest sites send, agree on one place, and claim the greatest
+precision for it. They know the fusion no better than anyone, and need not: the further
+out a place, the more it pulls.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Self
+
+import numpy as np
+
+from guidefbo.core.arrays import Point, Points
+from guidefbo.core.errors import SettingsError
+from guidefbo.methods.settings import Settings
+from guidefbo.simulation.spec import RunSpec
+from guidefbo.wire.consensus import SHARPEST, PeakUpload
+from guidefbo.wire.envelope import Message
+
+Lie = Callable[[Points, float], Point]
+"""(places the honest sites sent, share of the run that is over) -> the false place."""
+
+
+def corner(honest: Points, share: float) -> Point:
+    """Return the same corner, always."""
+    del share
+    return np.ones_like(honest[0])
+
+
+def drift(honest: Points, share: float) -> Point:
+    """Return the honest mean at first, and in the end the corner."""
+    return (1.0 - share) * honest.mean(axis=0) + share * corner(honest, share)
+
+
+def respond(honest: Points, share: float) -> Point:
+    """Return the corner furthest from the honest mean as it is now."""
+    del share
+    return (honest.mean(axis=0) < 0.5).astype(np.float64)
+
+
+LIES: Mapping[str, Lie] = MappingProxyType(
+    {"corner": corner, "drift": drift, "respond": respond}
+)
+"""By the name that the setting `lie` takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Liars:
+    """The last sites of a run, who lie."""
+
+    count: int
+    """How many."""
+    lie: Lie
+    """Where they say their optimum is."""
+    num_rounds: int
+    """Rounds of the run."""
+
+    @classmethod
+    def of(cls, settings: Settings, spec: RunSpec) -> Self | None:
+        """Return the liars that a run asks for, None where nobody lies."""
+        if settings.lie == "none":
+            return None
+        if not spec.method.startswith("consensus-"):
+            raise SettingsError(
+                f"Setting lie={settings.lie} needs a consensus method, whose messages "
+                f"the liars know how to write, got {spec.method}."
+            )
+        if not 0 < settings.num_liars < spec.num_agents:
+            raise SettingsError(
+                "Setting num_liars must be less than the number of agents, which is "
+                f"{spec.num_agents}, got {settings.num_liars}."
+            )
+        return cls(
+            count=settings.num_liars,
+            lie=LIES[settings.lie],
+            num_rounds=spec.num_rounds,
+        )
+
+    def spoil(self, uploads: Sequence[Message | None], t: int) -> list[Message | None]:
+        """Return the uploads of round t with those of the last sites replaced."""
+        honest = uploads[: len(uploads) - self.count]
+        peaks = [upload for upload in honest if isinstance(upload, PeakUpload)]
+        place = self.lie(np.stack([p.center for p in peaks]), t / self.num_rounds)
+        false = PeakUpload(
+            mass=1.0,
+            center=np.clip(place, 0.0, 1.0),
+            variance=np.full(len(place), SHARPEST),
+            value_score=max(p.value_score for p in peaks),
+        )
+        return [*honest, *[false] * self.count]
