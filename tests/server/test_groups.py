@@ -1,0 +1,114 @@
+"""Groups of sites are told apart where they are, and only there."""
+
+import numpy as np
+import pytest
+
+from guidefbo.core.component import Components
+from guidefbo.methods.build_consensus import consensus_server
+from guidefbo.methods.settings import Settings
+from guidefbo.server.groups import MIN_SIZE, _bisect, split_groups
+from guidefbo.wire.consensus import PeakUpload
+
+
+def sets(groups):
+    return sorted(sorted(group.tolist()) for group in groups)
+
+
+def two_clouds(rng, n=8, d=10, gap=0.3, std=0.1):
+    """Return places of 2n sites, the first half around one place."""
+    signs = rng.choice([-1.0, 1.0], d)
+    Y = 0.5 + std * rng.standard_normal((2 * n, d))
+    Y[:n] -= 0.5 * gap * signs
+    Y[n:] += 0.5 * gap * signs
+    return Y
+
+
+@pytest.mark.parametrize("d", [5, 10, 20])
+def test_two_groups_are_found(d):
+    """E87: three standard deviations apart in every coordinate."""
+    rng = np.random.default_rng(0)
+    halves = [list(range(8)), list(range(8, 16))]
+    found = [sets(split_groups(two_clouds(rng, d=d))) == halves for _ in range(100)]
+    assert np.mean(found) > 0.9
+
+
+@pytest.mark.parametrize("draw", ["normal", "uniform"])
+@pytest.mark.parametrize("n", [16, 50])
+def test_one_group_stays_one(n, draw):
+    """E87: a cloud has a direction of greatest scatter, and that is no reason."""
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        Y = rng.standard_normal((n, 10)) if draw == "normal" else rng.random((n, 10))
+        assert len(split_groups(Y)) == 1
+
+
+def test_three_groups_and_their_sizes():
+    rng = np.random.default_rng(2)
+    middles = rng.random((3, 10))
+    Y = np.repeat(middles, [4, 5, 7], axis=0) + 0.01 * rng.standard_normal((16, 10))
+    expected = [list(range(4)), list(range(4, 9)), list(range(9, 16))]
+    assert sets(split_groups(Y)) == expected
+
+
+def test_the_limit_by_hand():
+    """E87: six points on a line at ±a, spread s about these: 2/π (√6 + 1)² · 2."""
+    limit = 2.0 * (2.0 / np.pi) * (np.sqrt(6.0) + 1.0) ** 2
+
+    def ratio(a):
+        # Within: two clouds of -s, 0, s, so 4 s² over (6 - 2); between: 6 a².
+        return 6.0 * a**2 / (4.0 / 4.0)
+
+    for factor, splits in ((0.99, False), (1.01, True)):
+        a = np.sqrt(limit * factor / 6.0)
+        assert ratio(a) == pytest.approx(limit * factor)
+        Y = np.array([[-a - 1], [-a], [-a + 1], [a - 1], [a], [a + 1]])
+        assert (_bisect(Y) is not None) is splits
+
+
+def test_small_and_equal():
+    """Too few to split, and nothing that differs."""
+    assert sets(split_groups(np.zeros((1, 3)))) == [[0]]
+    few = np.vstack([np.zeros((MIN_SIZE - 1, 3)), np.ones((MIN_SIZE, 3))])
+    assert len(split_groups(few)) == 1
+    assert len(split_groups(np.full((16, 3), 0.4))) == 1
+    # Two against many: a pair is no group, whoever it is.
+    outliers = np.vstack([np.zeros((14, 3)), np.ones((2, 3))])
+    assert len(split_groups(outliers)) == 1
+
+
+def test_scale_and_order_do_not_matter():
+    rng = np.random.default_rng(3)
+    Y = two_clouds(rng)
+    order = rng.permutation(len(Y))
+    assert sets(split_groups(1e-6 * Y)) == sets(split_groups(Y))
+    shuffled = [sorted(order[group].tolist()) for group in split_groups(Y[order])]
+    assert sorted(shuffled) == sets(split_groups(Y))
+
+
+def uploads(Y):
+    return {
+        n: PeakUpload(
+            mass=1.0, center=y, variance=np.full(len(y), 0.01), value_score=0.0
+        )
+        for n, y in enumerate(Y)
+    }
+
+
+def places(server, messages) -> dict[int, np.ndarray]:
+    packets = server.aggregate(messages, 1, np.random.default_rng(0))
+    parts: dict[int, Components] = {n: p.components for n, p in packets.items()}
+    return {n: c.centers[0] for n, c in parts.items()}
+
+
+def test_every_group_hears_of_its_own_place():
+    """One place for all is the place of none; off unless asked for."""
+    Y = np.clip(two_clouds(np.random.default_rng(4), std=0.03), 0.0, 1.0)
+    apart = places(consensus_server(Settings(groups="found")), uploads(Y))
+    together = places(consensus_server(Settings()), uploads(Y))
+    for n in range(16):
+        own = Y[:8] if n < 8 else Y[8:]
+        assert np.abs(apart[n] - own.mean(axis=0)).max() < 0.05
+        assert np.abs(together[n] - 0.5).max() < 0.1
+    alone = places(consensus_server(Settings()), uploads(Y[:8]))
+    for n in range(8):
+        assert apart[n] == pytest.approx(alone[n], rel=1e-12)
