@@ -7,22 +7,19 @@ import pytest
 from tests.agent.numerics import differences, make_gp
 from tests.site.sites import SPACES, told
 
-from guidefbo.agent.belief.peak import (
-    PosteriorMean,
-    find_peak,
-    movable,
-    peak_variance,
-)
+from guidefbo.agent.belief.peak import TrendMean, find_peak, peak_variance
 from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.decision.search import ascend
 from guidefbo.agent.surrogate.curvature import gradient_covariance, mean_hessian
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import Priors
+from guidefbo.agent.surrogate.trend import TrendPosterior
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError, WireError
 from guidefbo.core.parameters import Int
-from guidefbo.core.streams import Purpose, Streams
+from guidefbo.core.streams import Streams
 from guidefbo.methods.build_consensus import consensus_agent, consensus_server
 from guidefbo.methods.settings import Settings
 from guidefbo.testing import check_agent_side, check_codec
@@ -38,8 +35,9 @@ def agent(dim=3, domain=None, **settings):
     return consensus_agent(Settings.of(settings), domain, MODEL)
 
 
-def stream(seed=0):
-    return Streams(seed).at(Purpose.BEST, agent=0, t=1)
+def plain(gp):
+    """Return the model that is the process alone."""
+    return TrendPosterior.without_trend(gp)
 
 
 def address(t=1, seed=0):
@@ -128,12 +126,25 @@ def test_covariance_of_the_gradient_far_from_data():
 
 def test_the_mean_and_its_gradient():
     gp = make_gp(12, 3)
-    mean = PosteriorMean(gp=gp, domain=Domain.box(3))
     X = np.random.default_rng(2).random((6, 3))
+    for model in (plain(gp), TrendPosterior.fit(gp)):
+        mean = TrendMean(model=model, domain=Domain.box(3))
+        value, gradient = mean.value_and_gradient(X)
+        assert mean.value(X) == pytest.approx(value, rel=1e-12)
+        expect_gradient(mean.value, X, gradient, "the mean")
+    alone = TrendMean(model=plain(gp), domain=Domain.box(3))
+    assert alone.value(X) == pytest.approx(gp.predict(X)[0], rel=1e-12)
+
+
+def test_the_mean_has_no_slope_along_steps():
+    """Between two steps it is the mean of the nearer one."""
+    domain = Domain(dim=2, stepped=((0, Int(1, 4)),))
+    mean = TrendMean(model=TrendPosterior.fit(make_gp(12, 2)), domain=domain)
+    X = np.array([[0.3, 0.4], [0.45, 0.4]])
     value, gradient = mean.value_and_gradient(X)
-    assert value == pytest.approx(gp.predict(X)[0], rel=1e-12)
-    assert mean.value(X) == pytest.approx(value, rel=1e-12)
-    expect_gradient(mean.value, X, gradient, "the mean")
+    assert value[0] == value[1]
+    assert gradient[:, 0].tolist() == [0.0, 0.0]
+    assert (gradient[:, 1] != 0.0).all()
 
 
 def test_peak_is_the_highest_point_of_the_mean():
@@ -141,38 +152,84 @@ def test_peak_is_the_highest_point_of_the_mean():
     grid = np.linspace(0.0, 1.0, 20_001)[:, None]
     for seed in range(8):
         gp = make_gp(6, 1, seed)
-        x = find_peak(gp, Domain.box(1), stream())
-        assert gp.predict_mean(x[None])[0] >= gp.predict_mean(grid).max() - 1e-8
+        for model in (plain(gp), TrendPosterior.fit(gp)):
+            x = find_peak(model, Domain.box(1))
+            assert model.value(x[None])[0] >= model.value(grid).max() - 1e-8
 
 
 def test_peak_is_no_lower_than_at_any_observed_input():
     for seed in range(5):
         gp = make_gp(40, 6, seed)
-        x = find_peak(gp, Domain.box(6), stream())
-        # One row or forty at a time: the sums round differently.
-        assert gp.predict_mean(x[None])[0] >= gp.predict_mean(gp.X).max() - 1e-12
+        for model in (plain(gp), TrendPosterior.fit(gp)):
+            x = find_peak(model, Domain.box(6))
+            # One row or forty at a time: the sums round differently.
+            assert model.value(x[None])[0] >= model.value(gp.X).max() - 1e-12
+            assert model.value(x[None])[0] >= model.value(model.summit[None])[0] - 1e-12
 
 
 def test_peak_is_found_in_ten_dimensions():
     """No other start finds one that is higher by more than 2 % of the prior's std."""
+    domain = Domain.box(10)
     for seed in range(4):
         gp = bowl(60, 10, seed=seed)
-        x = find_peak(gp, Domain.box(10), stream())
-        others = [find_peak(gp, Domain.box(10), stream(s)) for s in range(1, 9)]
-        highest = gp.predict_mean(np.array(others)).max()
-        assert gp.predict_mean(x[None])[0] >= highest - 0.02
+        starts = np.random.default_rng(seed).random((16, 10))
+        for model in (plain(gp), TrendPosterior.fit(gp)):
+            x = find_peak(model, domain)
+            mean = TrendMean(model=model, domain=domain)
+            others = ascend(mean, starts, domain, 100)
+            assert model.value(x[None])[0] >= model.value(others).max() - 0.02
+
+
+def test_peak_far_from_all_data_is_found():
+    """Ten dimensions, all data in one corner: only the trend knows of the summit."""
+    rng = np.random.default_rng(0)
+    X = 0.4 * rng.random((60, 10))
+    y = -((X - 0.6) ** 2).sum(axis=1)
+    hyper = Hyperparameters(
+        lengthscales=np.full(10, 0.2),
+        outputscale=float(y.var()),
+        mean=float(y.mean()),
+        noise_variance=1e-6,
+    )
+    gp = GaussianProcess.condition(X, y, hyper)
+    x = find_peak(TrendPosterior.fit(gp), Domain.box(10))
+    assert np.abs(x - 0.6).max() < 0.15
+    assert np.abs(find_peak(plain(gp), Domain.box(10)) - 0.6).max() > 0.2
 
 
 def test_peak_sits_on_steps():
     domain = Domain(dim=2, stepped=((0, Int(1, 4)),))
     gp = make_gp(15, 2)
     gp = GaussianProcess.condition(domain.snap(gp.X), gp.y, gp.hyper)
-    x = find_peak(gp, domain, stream())
-    assert np.array_equal(x, domain.snap(x[None])[0])
     grid = np.stack(
         np.meshgrid([1 / 8, 3 / 8, 5 / 8, 7 / 8], np.linspace(0, 1, 2001)), axis=-1
     ).reshape(-1, 2)
-    assert gp.predict_mean(x[None])[0] >= gp.predict_mean(grid).max() - 1e-6
+    for model in (plain(gp), TrendPosterior.fit(gp)):
+        x = find_peak(model, domain)
+        assert np.array_equal(x, domain.snap(x[None])[0])
+        assert model.value(x[None])[0] >= model.value(grid).max() - 1e-6
+
+
+def test_peak_keeps_the_constraints_that_results_missed():
+    """A told mixture may miss its sum by a percent; what is sent may not.
+
+    Here the best result is such a one, and the mean is highest just there.
+    """
+    domain = SPACES["shares"].domain
+    X = domain.sample(12, np.random.default_rng(0))
+    X[0, domain.columns] = 1.005 * domain.polytope.centre
+    y = -4.0 * ((X - X[0]) ** 2).sum(axis=1)
+    hyper = Hyperparameters(
+        lengthscales=np.full(domain.dim, 0.5),
+        outputscale=0.5,
+        mean=-0.5,
+        noise_variance=1e-6,
+    )
+    gp = GaussianProcess.condition(X, y, hyper)
+    assert not domain.polytope.contains(X[:1, domain.columns]).any()
+    for model in (plain(gp), TrendPosterior.fit(gp)):
+        x = find_peak(model, domain)
+        assert domain.polytope.contains(x[None, domain.columns]).all()
 
 
 # How well the data place it.
@@ -181,29 +238,40 @@ def test_peak_sits_on_steps():
 def test_variance_in_one_dimension():
     """E72: C / H²."""
     gp = bowl(20, 1)
-    x = find_peak(gp, Domain.box(1), stream())
+    x = find_peak(plain(gp), Domain.box(1))
     H, C = mean_hessian(gp, x).item(), gradient_covariance(gp, x).item()
-    (variance,) = peak_variance(gp, x, Domain.box(1), 1e-12, 1e2)
+    (variance,) = peak_variance(plain(gp), x, Domain.box(1), 1e-12, 1e2)
     assert variance == pytest.approx(C / H**2, rel=1e-9)
 
 
 def test_variance_is_the_diagonal_of_the_precision():
     """E72: 1 / (H C⁻¹ H)_jj."""
     gp = bowl(60, 4)
-    x = find_peak(gp, Domain.box(4), stream())
+    x = find_peak(plain(gp), Domain.box(4))
     H, C = mean_hessian(gp, x), gradient_covariance(gp, x)
     precision = H @ np.linalg.inv(C) @ H
-    variance = peak_variance(gp, x, Domain.box(4), 1e-12, 1e2)
+    variance = peak_variance(plain(gp), x, Domain.box(4), 1e-12, 1e2)
     assert variance == pytest.approx(1.0 / np.diagonal(precision), rel=1e-9)
     # What is left when the other coordinates are known is less than what there is.
     assert (variance <= np.diagonal(np.linalg.inv(precision)) * (1 + 1e-9)).all()
 
 
+def test_variance_with_a_trend():
+    """E72: bends and slopes of the sum, not of the process that is left."""
+    gp = bowl(40, 3)
+    model = TrendPosterior.fit(gp)
+    x = find_peak(model, Domain.box(3))
+    H, C = model.hessian(x), model.gradient_covariance(x)
+    precision = H @ np.linalg.inv(C) @ H
+    variance = peak_variance(model, x, Domain.box(3), 1e-12, 1e2)
+    assert variance == pytest.approx(1.0 / np.diagonal(precision), rel=1e-6)
+
+
 def test_variance_is_that_of_the_peaks_of_draws():
     """E72: to first order, in one dimension, with data enough for a single peak."""
     gp = bowl(60, 1, noise_std=0.002)
-    x = find_peak(gp, Domain.box(1), stream())
-    (variance,) = peak_variance(gp, x, Domain.box(1), 1e-12, 1e2)
+    x = find_peak(plain(gp), Domain.box(1))
+    (variance,) = peak_variance(plain(gp), x, Domain.box(1), 1e-12, 1e2)
     sigma = np.sqrt(variance)
     grid = x + sigma * np.linspace(-6.0, 6.0, 241)[:, None]
     mean, cov = gp.joint(grid)
@@ -220,48 +288,114 @@ def test_more_data_place_the_peak_better():
     domain, spreads = Domain.box(3), []
     for n in (10, 40, 160):
         gp = bowl(n, 3)
-        x = find_peak(gp, domain, stream())
-        spreads.append(peak_variance(gp, x, domain, 1e-12, 1e2).mean())
-    assert spreads[0] > spreads[1] > spreads[2]
+        models = (plain(gp), TrendPosterior.fit(gp))
+        peaks = [find_peak(model, domain) for model in models]
+        spreads.append(
+            [
+                peak_variance(model, x, domain, 1e-12, 1e2).mean()
+                for model, x in zip(models, peaks, strict=True)
+            ]
+        )
+    assert (np.diff(spreads, axis=0) < 0.0).all()
 
 
 def test_bounds_hold():
     gp = bowl(30, 3)
     for low, high in ((1e-4, 2e-4), (0.05, 0.06)):
-        variance = peak_variance(gp, np.full(3, 0.5), Domain.box(3), low, high)
-        assert ((low <= variance) & (variance <= high)).all()
+        # Inside, and held by a side.
+        for x in (np.full(3, 0.5), np.array([0.0, 0.5, 1.0])):
+            variance = peak_variance(plain(gp), x, Domain.box(3), low, high)
+            assert ((low <= variance) & (variance <= high)).all()
 
 
 def test_coordinates_that_cannot_move_have_their_lengthscale():
-    """On a side of the cube, on steps, under constraints; the others are held there."""
+    """On steps and under constraints, also at a side; the others as if held there."""
     gp = make_gp(12, 3, lengthscales=np.array([0.3, 0.2, 0.25]))
-    x = np.array([0.0, 0.4, 0.6])
-    variance = peak_variance(gp, x, Domain.box(3), 1e-12, 1e2)
-    assert variance[0] == pytest.approx(0.3**2)
-    H = mean_hessian(gp, x)[1:, 1:]
-    C = gradient_covariance(gp, x)[1:, 1:]
-    expected = 1.0 / np.diagonal(H @ np.linalg.inv(C) @ H)
-    assert variance[1:] == pytest.approx(expected, rel=1e-9)
-    stepped = Domain(dim=3, stepped=((1, Int(1, 4)),))
-    inside = np.array([0.5, 0.4, 0.6])
-    assert movable(inside, stepped).tolist() == [True, False, True]
-    assert movable(x, stepped).tolist() == [False, False, True]
+    stepped = Domain(dim=3, stepped=((0, Int(1, 4)),))
+    for first in (0.125, 1.0):
+        x = np.array([first, 0.4, 0.6])
+        variance = peak_variance(plain(gp), x, stepped, 1e-12, 1e2)
+        assert variance[0] == pytest.approx(0.3**2)
+        H = mean_hessian(gp, x)[1:, 1:]
+        C = gradient_covariance(gp, x)[1:, 1:]
+        expected = 1.0 / np.diagonal(H @ np.linalg.inv(C) @ H)
+        assert variance[1:] == pytest.approx(expected, rel=1e-9)
     shares = SPACES["shares"].domain
-    assert not movable(np.full(4, 0.3), shares).any()
-    lengthscales = peak_variance(
-        make_gp(5, 4), np.full(4, 0.3), shares, SHARPEST, WIDEST
+    squares = np.minimum(np.linspace(0.3, 0.9, 4) ** 2, WIDEST)
+    for x in (np.full(4, 0.3), np.array([0.0, 1.0, 0.0, 0.5])):
+        variance = peak_variance(plain(make_gp(5, 4)), x, shares, SHARPEST, WIDEST)
+        assert variance == pytest.approx(squares)
+
+
+def sloping(slopes, bends, variance_of_slope=1.0):
+    """Return a model of known slopes whose error has a known variance.
+
+    The process has seen its own mean at one point far away, so it adds no slope.
+    """
+    d, ell = len(slopes), 0.01
+    hyper = Hyperparameters(
+        lengthscales=np.full(d, ell),
+        outputscale=variance_of_slope * 0.6 * ell**2,
+        mean=0.0,
+        noise_variance=1e-6,
     )
-    assert lengthscales == pytest.approx(
-        np.minimum(np.linspace(0.3, 0.9, 4) ** 2, WIDEST)
+    gp = GaussianProcess.condition(np.full((1, d), 0.5), np.zeros(1), hyper)
+    weights = np.array([0.0, *slopes, 0.0, *bends])
+    return TrendPosterior(rest=gp, weights=weights, prior=np.zeros(2 * d + 2))
+
+
+def test_a_side_holds_as_surely_as_the_slope_s_sign():
+    """E85: at the side high / (1 + slope² / C), here with C = (5/3) 0.6 = 1.
+
+    Slopes of 3, 0 and -2 standard deviations: a tenth, all and a fifth of the most.
+    """
+    model = sloping([3.0, 0.0, -2.0], [0.0, 0.0, 0.0])
+    for x in ([1.0, 1.0, 0.0], [1.0, 0.0, 0.0]):
+        variance = peak_variance(model, np.array(x), Domain.box(3), 1e-12, 0.08)
+        assert variance == pytest.approx([0.008, 0.08, 0.016], rel=1e-9)
+
+
+def test_the_slope_at_a_side_is_the_slope_there():
+    """E85: 1 in the middle and a bend of 2 make 1 + 2 · 2 · ½ = 3 at the side.
+
+    The other coordinate moves, and bends by 2 · -2: C / H² = 4 / 16.
+    """
+    model = sloping([1.0, 0.0], [2.0, -2.0], variance_of_slope=4.0)
+    x = np.array([1.0, 0.5 + 1e-3])
+    variance = peak_variance(model, x, Domain.box(2), 1e-12, 1.3)
+    assert variance == pytest.approx([1.3 / (1.0 + 9.0 / 4.0), 0.25], rel=1e-9)
+
+
+def test_nearly_at_a_side_is_not_at_it():
+    """E85 needs a coordinate that is held; one a hair inside has E72."""
+    model = sloping([3.0], [-2.0])
+    held, near = (
+        peak_variance(model, np.array([x]), Domain.box(1), 1e-12, 0.08).item()
+        for x in (1.0 - 1e-10, 1.0 - 1e-6)
     )
+    assert held == pytest.approx(0.08 / (1.0 + (3.0 - 2.0) ** 2), rel=1e-6)
+    assert near == pytest.approx(1.0 / 16.0, rel=1e-6)
+
+
+def test_a_side_is_surer_with_more_data():
+    """E85: values that rise to the corner."""
+    domain, spreads = Domain.box(2), []
+    for n in (8, 30, 120):
+        gp = bowl(n, 2, noise_std=0.02, center=1.5)
+        x = find_peak(plain(gp), domain)
+        assert x.tolist() == [1.0, 1.0]
+        spreads.append(peak_variance(plain(gp), x, domain, 1e-12, 1e2).mean())
+    assert spreads[0] > spreads[1] > spreads[2]
 
 
 # The upload.
 
 
 @pytest.mark.parametrize("dim", [1, 3])
-def test_contract(dim):
-    check_agent_side(agent(dim), packets=[packet(dim), nothing()], dim=dim)
+@pytest.mark.parametrize("place", ["trend", "process"])
+def test_contract(dim, place):
+    packets = [packet(dim), nothing()]
+    check_agent_side(agent(dim, place=place), packets=packets, dim=dim)
 
 
 @pytest.mark.parametrize("d", [1, 3])
@@ -292,7 +426,8 @@ def test_every_space(name, num_results):
     assert np.array_equal(message.center, domain.snap(message.center[None])[0])
     if domain.polytope is not None:
         assert domain.polytope.contains(message.center[None, domain.columns]).all()
-    fixed = ~movable(message.center, domain)
+    fixed = ~domain.free
+    fixed[domain.columns] = True
     ell = site.fitted.posterior.hyper.lengthscales
     assert message.variance[fixed] == pytest.approx(
         np.clip(ell[fixed] ** 2, SHARPEST, WIDEST)
@@ -307,6 +442,21 @@ def test_exact_data_claim_no_more_than_the_sharpest():
     assert message.center == pytest.approx([0.6], abs=0.02)
 
 
+@pytest.mark.parametrize("place", ["trend", "process"])
+def test_place_says_which_model_it_is(place):
+    """The upload is the peak of that model and its variance there."""
+    gp = bowl(15, 3, noise_std=0.2)
+    data = Dataset(X=gp.X, y=gp.y)
+    message = agent(place=place).upload(gp, data, None, address())
+    model = TrendPosterior.fit(gp) if place == "trend" else plain(gp)
+    x = find_peak(model, Domain.box(3))
+    assert np.array_equal(message.center, x)
+    variance = peak_variance(model, x, Domain.box(3), SHARPEST, WIDEST)
+    assert np.array_equal(message.variance, variance)
+    other = plain(gp) if place == "trend" else TrendPosterior.fit(gp)
+    assert np.abs(find_peak(other, Domain.box(3)) - x).max() > 1e-3
+
+
 def test_upload_ignores_what_was_received():
     gp = bowl(20, 3)
     data = Dataset(X=gp.X, y=gp.y)
@@ -319,18 +469,36 @@ def test_upload_ignores_what_was_received():
 # What is made of the answer.
 
 
-def test_uncertainty_grows_where_the_others_are():
+@pytest.mark.parametrize("schedule", ["constant", "decaying"])
+def test_uncertainty_grows_where_the_others_are(schedule):
     """S = 1 + λ exp(-½ Σ (x - θ)² / v), the FI-GP of one component of weight 1."""
     gp = bowl(10, 3)
     X = np.array([[0.3, 0.3, 0.3], [0.5, 0.3, 0.3], [0.9, 0.9, 0.9]])
     field = np.exp([0.0, -0.5, -0.5 * 3 * 9])
+    side = agent(consensus_schedule=schedule)
     for t in (1, 4):
-        posterior = agent().decision_posterior(gp, packet(), t, address(t))
+        posterior = side.decision_posterior(gp, packet(), t, address(t))
         mean, std = posterior.predict(X)
         assert mean == pytest.approx(gp.predict(X)[0], rel=1e-12)
-        scaling = 1.0 + field / np.sqrt(t)
+        strength = 1.0 if schedule == "constant" else 1.0 / np.sqrt(t)
+        scaling = 1.0 + strength * field
         assert std == pytest.approx(gp.predict(X)[1] * scaling, rel=1e-12)
         assert (std <= 2.0 * gp.predict(X)[1]).all()
+
+
+def test_strength_is_constant_unless_told_otherwise():
+    """And the schedule of the other methods has no say."""
+    gp, X = bowl(10, 3), np.full((1, 3), 0.3)
+    for side in (agent(), agent(schedule="decaying")):
+        _, std = side.decision_posterior(gp, packet(), 9, address(9)).predict(X)
+        assert std == pytest.approx(2.0 * gp.predict(X)[1], rel=1e-12)
+
+
+def test_a_packet_of_less_weight_widens_less():
+    """S = 1 + λ w where the field peaks."""
+    gp, X = bowl(10, 3), np.full((1, 3), 0.3)
+    decided = agent().decision_posterior(gp, packet(weight=0.25), 1, address())
+    assert decided.predict(X)[1] == pytest.approx(1.25 * gp.predict(X)[1], rel=1e-12)
 
 
 @pytest.mark.parametrize("received", [None, nothing()], ids=["none", "empty"])

@@ -19,6 +19,9 @@ MIXED = Space(
     m=Int(1, 1000, log=True),
 ).subject_to(SumTo(1.0, "a", "b"))
 """Coordinates: a 0, n 1, c 2-4, b 5, w 6, k 7-8, m 9."""
+CUT = Space(a=Float(0, 1), b=Float(0, 1), c=Float(0, 1)).subject_to(
+    AtMost({"a": 1, "b": 1}, 0.5)
+)
 
 
 def stream(seed=0):
@@ -72,6 +75,60 @@ def test_snap_changes_nothing_twice_and_keeps_the_values(X):
     assert (snapped[:, domain.free] == X[:, domain.free]).all()
     assert values_at(MIXED, snapped) == values_at(MIXED, X)
     assert ((snapped >= 0.0) & (snapped <= 1.0)).all()
+
+
+# Points from elsewhere.
+
+
+@given(unit_points(6, 10))
+@settings(max_examples=40)
+def test_admitted_points_are_of_the_domain(X):
+    """Whatever the packet says: on steps, at options, and the shares sum to one."""
+    domain, before = MIXED.domain, X.copy()
+    admitted = domain.admit(X)
+    assert np.array_equal(X, before)
+    assert admitted.shape == X.shape
+    assert np.array_equal(domain.snap(admitted), admitted)
+    assert domain.polytope.contains(admitted[:, domain.columns]).all()
+    assert ((admitted >= 0.0) & (admitted <= 1.0)).all()
+    # What is under no constraint goes where it always goes.
+    others = np.setdiff1d(np.arange(10), domain.columns)
+    assert np.array_equal(admitted[:, others], domain.snap(X)[:, others])
+
+
+@given(seeds, st.integers(0, 6))
+@settings(max_examples=20)
+def test_points_of_the_domain_are_admitted_as_they_are(seed, count):
+    """To the bit."""
+    for space in (MIXED, CUT):
+        X = space.domain.sample(count, stream(seed))
+        assert np.array_equal(space.domain.admit(X), X)
+
+
+def test_admission_by_hand():
+    """0.9 and 0.5 sum to 1.4: 0.2 too much on either, straight to the line."""
+    X = np.array([[0.9, 0.3, 0.1, 0.2, 0.15, 0.5, 0.6, 0.9, 0.2, 0.0]])
+    admitted = MIXED.domain.admit(X)
+    assert admitted[0, [0, 5]] == pytest.approx([0.7, 0.3], rel=1e-12)
+    assert admitted[0, 1:5].tolist() == [0.375, 0.0, 1.0, 0.0]
+
+
+def test_admission_to_a_cut_box():
+    """Inside the cut a point stays; outside it moves to the face by the centre."""
+    X = np.array([[0.1, 0.2, 0.9], [1.0, 1.0, 0.9]])
+    admitted = CUT.domain.admit(X)
+    assert np.array_equal(admitted[0], X[0])
+    assert admitted[1] == pytest.approx([0.25, 0.25, 0.9], rel=1e-12)
+
+
+def test_the_cube_admits_all():
+    """Also what may not be written to, as the arrays of a message may not."""
+    X = stream().random((4, 3))
+    X.flags.writeable = False
+    assert np.array_equal(Domain.box(3).admit(X), X)
+    wide = stream().random((4, 10))
+    wide.flags.writeable = False
+    assert MIXED.domain.admit(wide).shape == (4, 10)
 
 
 parameters = st.one_of(

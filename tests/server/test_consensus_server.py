@@ -1,5 +1,7 @@
 """The consensus server: every agent gets what the others say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,18 +9,20 @@ from hypothesis import strategies as st
 
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Purpose, Streams
+from guidefbo.methods.build_consensus import consensus_server
+from guidefbo.methods.settings import Settings
 from guidefbo.server.catalog import FUSIONS
-from guidefbo.server.strategies.consensus import ConsensusServer
 from guidefbo.testing import check_server_side
 from guidefbo.testing.generators import peak_uploads
 from guidefbo.wire.codec import encode
 from guidefbo.wire.consensus import SHARPEST, WIDEST, PeakUpload
 
 SERVERS = {
-    name: ConsensusServer(fusion=fusion, min_spread=0.15)
-    for name, fusion in FUSIONS.items()
+    name: consensus_server(Settings(fusion=name, min_spread=0.15, weight="one"))
+    for name in FUSIONS
 }
 SERVER = SERVERS["dersimonian-laird"]
+SHRINKING = {name: replace(server, shrinks=True) for name, server in SERVERS.items()}
 
 
 def upload(center, variance=0.01, dim=2):
@@ -53,6 +57,7 @@ def federations(draw, max_agents=7):
 @given(uploads=federations())
 def test_contract(name, uploads):
     check_server_side(SERVERS[name], uploads)
+    check_server_side(SHRINKING[name], uploads)
 
 
 @pytest.mark.parametrize("name", SERVERS)
@@ -90,6 +95,62 @@ def test_a_packet_by_hand():
     center, variance = place(packets[11])
     assert center == pytest.approx([0.5, 0.5], rel=1e-12)
     assert variance == pytest.approx([0.13 / 3 + 0.12] * 2, rel=1e-9)
+
+
+def test_weight_by_hand():
+    """E86: the mean over coordinates of own / (own + spread).
+
+    The others agree on the first coordinate, which they place to 0.01 / 3; on the
+    second they are 0.2, 0.4 and 0.9, and their spread is 0.13 / 3 + 0.12. Of the floor
+    0.15² the weight knows nothing: 0.01 against 0.01 / 3 is three quarters.
+    """
+    centers = {3: [0.5, 0.2], 5: [0.5, 0.4], 8: [0.5, 0.9]}
+    uploads = {n: upload(x) for n, x in centers.items()}
+    uploads[11] = upload([0.9, 0.05], np.array([0.01, 0.04]))
+    packet = aggregate(SHRINKING["dersimonian-laird"], uploads)[11]
+    expected = (0.75 + 0.04 / (0.04 + 0.13 / 3 + 0.12)) / 2.0
+    assert packet.components.weights == pytest.approx([expected], rel=1e-9)
+
+
+def test_two_agents_weigh_each_other():
+    """E86: two variances of 0.01 and 0.03, and each hears the other."""
+    packets = aggregate(
+        SHRINKING["trimmed"], {4: upload(0.1, 0.01), 2: upload(0.8, 0.03)}
+    )
+    assert packets[4].components.weights == pytest.approx([0.25], rel=1e-12)
+    assert packets[2].components.weights == pytest.approx([0.75], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", SHRINKING)
+@settings(max_examples=25)
+@given(uploads=federations())
+def test_who_knows_little_listens_more(name, uploads):
+    """E86: a weight between 0 and 1 that grows with the own variance.
+
+    Nothing else of the packet depends on what the receiver sent.
+    """
+    for agent, whole in aggregate(SERVERS[name], uploads).items():
+        center, variance = place(whole)
+        weights = []
+        for own in (SHARPEST, 0.02, WIDEST):
+            changed = {**uploads, agent: upload(0.5, own, uploads[agent].dim)}
+            c = aggregate(SHRINKING[name], changed)[agent].components
+            assert c.centers[0] == pytest.approx(center, rel=1e-9, abs=1e-12)
+            assert c.variances[0] == pytest.approx(variance, rel=1e-9, abs=1e-12)
+            weights.append(c.weights.item())
+        assert 0.0 < weights[0] < weights[1] < weights[2] < 1.0
+
+
+def test_weight_is_a_choice():
+    """E86: by shrinkage unless told otherwise."""
+    assert consensus_server(Settings()).shrinks
+    assert not consensus_server(Settings(weight="one")).shrinks
+
+
+def test_weight_of_nobody():
+    """E86: a site alone gets an empty packet, as ever."""
+    packets = aggregate(SHRINKING["trimmed"], {7: upload(0.25)})
+    assert len(packets[7]) == 0
 
 
 @pytest.mark.parametrize("num_agents", [2, 3, 9, 16])
@@ -140,7 +201,7 @@ def test_agents_that_stay_away_are_not_missed():
 
 def test_spread_is_a_choice():
     """E77."""
-    wide = ConsensusServer(fusion=SERVER.fusion, min_spread=0.4)
+    wide = replace(SERVER, min_spread=0.4)
     _, variance = place(aggregate(wide, {n: upload(0.3) for n in range(3)})[0])
     assert variance == pytest.approx([0.16, 0.16])
 

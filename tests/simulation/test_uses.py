@@ -11,6 +11,7 @@ from guidefbo.methods.catalog import METHODS
 from guidefbo.methods.settings import Settings
 from guidefbo.methods.uses import used_settings
 from guidefbo.simulation.assemble import assemble, design_for
+from guidefbo.simulation.liars import Liars
 from guidefbo.simulation.spec import RunSpec
 
 
@@ -37,6 +38,8 @@ def read_by(method, settings):
     design = design_for(method, watched, spec, streams)
     assemble(method, watched, design, observe, noise_std=0.1, streams=streams)
     paper_scalars(method, watched, spec.dim)
+    if method.strategy == "consensus":
+        Liars.of(watched, spec)
     return read
 
 
@@ -44,5 +47,7 @@ def read_by(method, settings):
 def test_a_method_reads_the_settings_it_is_said_to_use(method):
     read = set()
     for mode, privacy in product(("method", "as-run"), ("none", "gaussian")):
-        read |= read_by(method, Settings(mode=mode, privacy=privacy))
+        read |= read_by(
+            method, Settings(mode=mode, privacy=privacy, lie="drift", num_liars=1)
+        )
     assert read == used_settings(method)

@@ -14,7 +14,7 @@ from guidefbo.agent.decision.repeats import OnRepeat, ask_again, is_repeat
 from guidefbo.agent.decision.rule import Rule
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.missing import Missing, imagine
-from guidefbo.agent.side import AgentSide
+from guidefbo.agent.side import AgentSide, Pointing
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.model import Fitted, Model
 from guidefbo.agent.surrogate.posterior import Posterior
@@ -80,11 +80,14 @@ class Policy:
             missing: Points whose values are not there; None where rounds are
                 synchronous and nothing fails.
         """
-        local, near, forbids = fitted.posterior, None, None
+        local, forbids = fitted.posterior, None
         if missing is not None:
             local = imagine(local, fitted.data, missing)
-            near, forbids = best_points(fitted), missing.forbids
         posterior = self.decision_posterior(local, packet, t, address)
+        near = self._landmarks(packet)
+        if missing is not None:
+            near = np.vstack([near, best_points(fitted)])
+            forbids = missing.forbids
         acquisition = self.rule.acquisition(posterior, address.at(Purpose.RULE))
         x = maximise_acquisition(
             acquisition,
@@ -97,6 +100,15 @@ class Policy:
         if x is None or not is_repeat(x, fitted.data.X):
             return x
         return self.on_repeat(x, self.domain, address.at(Purpose.REPEAT), forbids)
+
+    def _landmarks(self, packet: Any) -> Points:
+        """Return places the packet names that are in the domain."""
+        places = None
+        if packet is not None and isinstance(self.side, Pointing):
+            places = self.side.landmarks(packet)
+        if places is None:
+            return np.empty((0, self.domain.dim))
+        return self.domain.admit(places)
 
 
 def best_points(fitted: Fitted) -> Points:

@@ -1,10 +1,11 @@
 """The contract of a strategy's private half."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.core.arrays import Points
 from guidefbo.core.streams import Address
 from guidefbo.wire.envelope import Message
 
@@ -35,5 +36,18 @@ class AgentSide(Protocol):
             packet: What the server sent in this round, or None.
             t: Round, from 1.
             address: Names the randomness of this agent and round.
+        """
+        ...
+
+
+@runtime_checkable
+class Pointing(Protocol):
+    """A strategy whose packets name places that a search may miss."""
+
+    def landmarks(self, packet: Any) -> Points | None:
+        """Return where a packet points, one row a place, for the search to start from.
+
+        In many dimensions hardly a quasi-random point falls under a narrow field, and
+        away from it the field has no slope to climb.
         """
         ...

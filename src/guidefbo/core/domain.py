@@ -108,6 +108,13 @@ class Domain:
                 snapped[:, columns] = middles
         return snapped
 
+    def admit(self, X: Points) -> Points:
+        """Return points of the domain near given ones of the unit cube."""
+        if self.polytope is not None:
+            X = X.copy()
+            X[:, self.columns] = self.polytope.repair(X[:, self.columns])
+        return self.snap(X)
+
     @cached_property
     def _alike(self) -> tuple[tuple[slice | list[int], Snap], ...]:
         """Columns that snap in one call, so that many parameters take few."""

@@ -18,8 +18,9 @@ def consensus_agent(settings: Settings, domain: Domain, model: Model) -> Consens
     del model
     return ConsensusAgent(
         intervention=INTERVENTIONS[settings.intervention],
-        schedule=SCHEDULES[settings.schedule],
+        schedule=SCHEDULES[settings.consensus_schedule],
         domain=domain,
+        has_trend=settings.place == "trend",
         max_strength=settings.max_strength,
         lcb_coefficient=settings.lcb_coefficient,
     )
@@ -33,5 +34,8 @@ def consensus_server(settings: Settings) -> ConsensusServer:
             f"{settings.min_spread:g}."
         )
     return ConsensusServer(
-        fusion=FUSIONS[settings.fusion], min_spread=settings.min_spread
+        fusion=FUSIONS[settings.fusion],
+        min_spread=settings.min_spread,
+        has_groups=settings.groups == "found",
+        shrinks=settings.weight == "shrinkage",
     )

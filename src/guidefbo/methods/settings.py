@@ -23,6 +23,7 @@ def _part(default: str, text: str, names: Collection[str]) -> Any:
 
 
 MODES = ("method", "as-run")
+LIES = ("none", "corner", "drift", "respond")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +69,20 @@ class Settings:
     reweighting: str = _part("value-aware", "GUIDE: global weights", REWEIGHTINGS)
     dispatch: str = _part("agent-specific", "GUIDE: who gets what", DISPATCHES)
     intervention: str = _part("local", "GUIDE: where uncertainty grows", INTERVENTIONS)
-    fusion: str = _part("dersimonian-laird", "consensus: one place of many", FUSIONS)
+    place: str = _part(
+        "trend", "consensus: model that places the optimum", ("trend", "process")
+    )
+    fusion: str = _part("trimmed", "consensus: one place of many", FUSIONS)
     min_spread: float = _real(0.15, "consensus: smallest std of the others' place")
+    groups: str = _part("one", "consensus: groups of sites", ("one", "found"))
+    weight: str = _part(
+        "shrinkage", "consensus: weight of the others' place", ("shrinkage", "one")
+    )
+    consensus_schedule: str = _part(
+        "constant", "consensus: strength over rounds", SCHEDULES
+    )
+    lie: str = _part("none", "simulation: what the last sites say", LIES)
+    num_liars: int = _count(4, "simulation: how many they are, where they lie")
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:

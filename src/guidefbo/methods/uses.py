@@ -58,7 +58,18 @@ OF_STRATEGY = MappingProxyType(
             "reweighting",
             "dispatch",
         },
-        "consensus": OF_GUIDANCE | {"lcb_coefficient", "fusion", "min_spread"},
+        "consensus": OF_GUIDANCE - {"schedule"}
+        | {
+            "lcb_coefficient",
+            "place",
+            "fusion",
+            "groups",
+            "min_spread",
+            "weight",
+            "consensus_schedule",
+            "lie",
+            "num_liars",
+        },
         "placebo": OF_GUIDANCE,
     }
 )

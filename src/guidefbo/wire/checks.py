@@ -1,5 +1,6 @@
 """Checks of single fields, before any arithmetic touches them."""
 
+import math
 from typing import Any, cast
 
 import numpy as np
@@ -81,4 +82,8 @@ def _is_nested(value: Any, depth: int) -> bool:
         return is_finite_number(value)
     if not isinstance(value, list) or not value:
         return False
-    return all(_is_nested(item, depth - 1) for item in cast(list[Any], value))
+    items = cast(list[Any], value)
+    # Plain floats whose sum is finite are finite: a whole row at a glance.
+    if depth == 1 and set(map(type, items)) == {float} and math.isfinite(sum(items)):
+        return True
+    return all(_is_nested(item, depth - 1) for item in items)

@@ -13,8 +13,10 @@ from guidefbo.agent.guidance.scaling import Intervention
 from guidefbo.agent.guidance.schedule import Schedule
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.agent.surrogate.trend import TrendPosterior
+from guidefbo.core.arrays import Points
 from guidefbo.core.domain import Domain
-from guidefbo.core.streams import Address, Purpose
+from guidefbo.core.streams import Address
 from guidefbo.wire.checks import same_dimension
 from guidefbo.wire.consensus import (
     MAX_SCORE,
@@ -35,6 +37,8 @@ class ConsensusAgent:
     """Strength of the intervention over the rounds."""
     domain: Domain
     """Where the optimum may lie."""
+    has_trend: bool
+    """Whether the model that places it has a trend beside the process."""
     max_strength: float
     """λ_max."""
     lcb_coefficient: float
@@ -48,13 +52,15 @@ class ConsensusAgent:
         address: Address,
     ) -> PeakUpload:
         """Return the peak of the posterior mean, with its variance and score."""
-        del held
-        x = find_peak(posterior, self.domain, address.at(Purpose.BEST))
+        del held, address
+        fit = TrendPosterior.fit if self.has_trend else TrendPosterior.without_trend
+        model = fit(posterior)
+        x = find_peak(model, self.domain)
         score = value_score(posterior, x, data.y, self.lcb_coefficient)
         return PeakUpload(
             mass=1.0,
             center=x,
-            variance=peak_variance(posterior, x, self.domain, SHARPEST, WIDEST),
+            variance=peak_variance(model, x, self.domain, SHARPEST, WIDEST),
             value_score=float(np.clip(score, -MAX_SCORE, MAX_SCORE)),
         )
 
@@ -74,3 +80,7 @@ class ConsensusAgent:
         strength = self.schedule(self.max_strength, t)
         scaling = self.intervention(field, strength, posterior.X)
         return InterventionalPosterior(local=posterior, scaling=scaling)
+
+    def landmarks(self, packet: ConsensusPacket | None) -> Points | None:
+        """Return where the others point, for the search to start from as well."""
+        return packet.components.centers if packet is not None and len(packet) else None
