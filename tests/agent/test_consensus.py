@@ -261,7 +261,8 @@ def test_coordinates_that_cannot_move_have_their_lengthscale():
 
 @pytest.mark.parametrize("dim", [1, 3])
 def test_contract(dim):
-    check_agent_side(agent(dim), packets=[packet(dim), nothing()], dim=dim)
+    packets, misfits = [packet(dim), nothing()], [packet(2), packet(4)]
+    check_agent_side(agent(dim), packets=packets, misfits=misfits, dim=dim)
 
 
 @pytest.mark.parametrize("d", [1, 3])
