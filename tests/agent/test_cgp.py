@@ -419,7 +419,8 @@ def test_contract_of_the_agent():
     constrained = side.decision_posterior(posterior, packet, 1, address())
     assert isinstance(constrained, ConstrainedPosterior)
     packets = [packet, DesignPacket(designs=np.empty((0, 3)))]
-    check_agent_side(side, packets=packets)
+    misfits = [DesignPacket(designs=np.full((2, d), 0.5)) for d in (2, 4)]
+    check_agent_side(side, packets=packets, misfits=misfits)
 
 
 def test_accepted_pseudo_values_exceed_the_best_mean():

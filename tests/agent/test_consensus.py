@@ -394,8 +394,9 @@ def test_a_side_is_surer_with_more_data():
 @pytest.mark.parametrize("dim", [1, 3])
 @pytest.mark.parametrize("place", ["trend", "process"])
 def test_contract(dim, place):
-    packets = [packet(dim), nothing()]
-    check_agent_side(agent(dim, place=place), packets=packets, dim=dim)
+    packets, misfits = [packet(dim), nothing()], [packet(2), packet(4)]
+    side = agent(dim, place=place)
+    check_agent_side(side, packets=packets, misfits=misfits, dim=dim)
 
 
 @pytest.mark.parametrize("d", [1, 3])

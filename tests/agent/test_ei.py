@@ -11,6 +11,9 @@ from guidefbo.agent.guidance.figp import InterventionalPosterior
 from guidefbo.agent.guidance.scaling import LocalScaling
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.mixed import MixedPosterior
+from guidefbo.agent.surrogate.snapped import SnappedPosterior
+from guidefbo.core.parameters import Bool, Choice, Float, Int
+from guidefbo.core.space import Space
 from guidefbo.testing import check_posterior, check_rule
 from guidefbo.testing.examples import example_posterior, guided_posterior
 
@@ -87,6 +90,68 @@ def test_weighted_sum_against_quadrature():
     ]
     found = RULE.acquisition(posterior, stream()).value(X)
     assert found == pytest.approx(expected, abs=1e-9)
+
+
+MIXED = Space(x=Float(0, 1), n=Int(1, 5), c=Choice("a", "b", "c"), w=Bool())
+"""Six coordinates of the cube."""
+
+
+def site_pair(weight):
+    """Two processes on the same observations of a mixed space."""
+    X = MIXED.domain.sample(9, stream(4))
+    hypers = [
+        Hyperparameters(
+            lengthscales=np.full(MIXED.dim, ell),
+            outputscale=scale,
+            mean=mean,
+            noise_variance=0.1,
+        )
+        for ell, scale, mean in ((0.3, 0.6, -0.5), (0.9, 1.7, 0.4))
+    ]
+    y = np.sin(3.0 * X.sum(axis=1))
+    models = tuple(GaussianProcess.condition(X, y, hyper) for hyper in hypers)
+    return MixedPosterior(models=models, weights=(weight, 1.0 - weight))
+
+
+def test_weighted_sum_over_steps_and_options():
+    """E63 on a mixed space: each part's own improvement, at the middle of the cell."""
+    mixture = site_pair(weight=0.3)
+    posterior = SnappedPosterior(inner=mixture, domain=MIXED.domain)
+    acquisition = RULE.acquisition(posterior, stream())
+    assert acquisition.best == mixture.y.max()
+    X = stream(5).random((20, MIXED.dim))
+    moments = [model.predict(MIXED.domain.snap(X)) for model in mixture.models]
+    expected = np.log(
+        [
+            sum(
+                w * improvement_by_integral(mean[i], std[i], mixture.y.max())
+                for w, (mean, std) in zip(mixture.weights, moments, strict=True)
+            )
+            for i in range(20)
+        ]
+    )
+    value, gradient = acquisition.value_and_gradient(X)
+    assert acquisition.value(X) == pytest.approx(expected, abs=1e-9)
+    assert value == pytest.approx(expected, abs=1e-9)
+    # The moments of the mixture alone would give something else.
+    mean, std = mixture.predict(MIXED.domain.snap(X))
+    blurred = [
+        improvement_by_integral(m, s, mixture.y.max())
+        for m, s in zip(mean, std, strict=True)
+    ]
+    assert np.abs(np.log(blurred) - expected).max() > 0.01
+    free = MIXED.domain.free
+    assert (gradient[:, ~free] == 0.0).all()
+    assert gradient == pytest.approx(differences(acquisition.value, X), abs=1e-6)
+
+
+def test_one_process_over_steps_and_options():
+    """E63: improvement on the best observation, not on the best mean."""
+    gp = site_pair(0.5).models[1]
+    posterior = SnappedPosterior(inner=gp, domain=MIXED.domain)
+    acquisition = RULE.acquisition(posterior, stream())
+    assert acquisition.best == gp.y.max() != gp.predict_mean(gp.X).max()
+    assert (acquisition.value(gp.X) == RULE.acquisition(gp, stream()).value(gp.X)).all()
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])

@@ -200,7 +200,10 @@ def test_coin_falls_as_often(t):
 def test_fts_contract():
     weights = np.random.default_rng(0).standard_normal(M)
     check_agent_side(
-        FtsAgent(num_shared=M), packets=[FeatureWeights(weights=weights)], dim=3
+        FtsAgent(num_shared=M),
+        packets=[FeatureWeights(weights=weights)],
+        misfits=[FeatureWeights(weights=weights[1:])],
+        dim=3,
     )
 
 
@@ -278,7 +281,11 @@ def test_fts_refuses_weights_of_another_length():
 
 def test_fts_as_run_contract():
     side = FtsPointAgent(domain=Domain.box(3), num_candidates=64)
-    check_agent_side(side, packets=[PeerPoint(point=np.array([0.2, 0.9, 0.5]))])
+    check_agent_side(
+        side,
+        packets=[PeerPoint(point=np.array([0.2, 0.9, 0.5]))],
+        misfits=[PeerPoint(point=np.full(2, 0.5)), PeerPoint(point=np.full(4, 0.5))],
+    )
 
 
 def test_fts_as_run_sends_a_candidate_and_queries_the_peers():
@@ -306,7 +313,13 @@ def test_fts_as_run_sends_a_candidate_and_queries_the_peers():
 def test_fts_de_contract(num_regions, dim):
     weights = np.random.default_rng(0).standard_normal((num_regions, M))
     packet = RegionWeights(weights=weights)
-    check_agent_side(fts_de(num_regions, dim), packets=[packet], dim=dim)
+    misfits = [(num_regions, M - 1), (4 if num_regions == 2 else 2, M)]
+    check_agent_side(
+        fts_de(num_regions, dim),
+        packets=[packet],
+        misfits=[RegionWeights(weights=np.ones(shape)) for shape in misfits],
+        dim=dim,
+    )
 
 
 def test_fts_de_upload_knows_no_units():

@@ -191,7 +191,13 @@ def test_positive_scores_are_drawn_by_their_share_of_the_best():
 def test_contract(num_regions, dim):
     weights = np.random.default_rng(0).standard_normal((num_regions, 2 * M))
     packet = RegionWeights(weights=weights)
-    check_agent_side(side(num_regions, dim), packets=[packet], dim=dim)
+    misfits = [(num_regions, M), (4 if num_regions == 2 else 2, 2 * M)]
+    check_agent_side(
+        side(num_regions, dim),
+        packets=[packet],
+        misfits=[RegionWeights(weights=np.ones(shape)) for shape in misfits],
+        dim=dim,
+    )
 
 
 def test_values_are_sent_as_they_are():

@@ -35,12 +35,12 @@ PARTS = [
 ]
 
 
-def packet(is_full):
-    variances = np.array([[0.02, 0.05, 0.1], [0.3, 0.01, 0.04]])
+def packet(is_full, dim=3):
+    variances = np.array([[0.02, 0.05, 0.1], [0.3, 0.01, 0.04]])[:, :dim]
     return GuidancePacket(
         components=Components(
             weights=np.array([0.7, 0.2]),
-            centers=np.array([[0.2, 0.5, 0.9], [0.6, 0.6, 0.1]]),
+            centers=np.array([[0.2, 0.5, 0.9], [0.6, 0.6, 0.1]])[:, :dim],
             variances=np.stack([np.diag(v) for v in variances])
             if is_full
             else variances,
@@ -59,7 +59,9 @@ def test_rules(name, dim):
 def test_agent_side_of_guide(part):
     settings = replace(LIGHT, **part)
     side = build_agent_side(METHODS["guide-ucb"], settings, Domain.box(3), MODEL)
-    check_agent_side(side, packets=[packet(part.get("covariance") == "full")])
+    is_full = part.get("covariance") == "full"
+    misfits = [packet(is_full, dim) for dim in (1, 2)]
+    check_agent_side(side, packets=[packet(is_full)], misfits=misfits)
 
 
 def test_agent_side_without_federation():
@@ -249,6 +251,37 @@ class Unrepeatable:
         return posterior
 
 
+class Lax:
+    """An agent side that checks packets in a way of its own."""
+
+    def __init__(self, check):
+        self.side = build_agent_side(METHODS["guide-ucb"], LIGHT, Domain.box(3), MODEL)
+        self.upload = self.side.upload
+        self.decision_posterior = self.side.decision_posterior
+        self.check = check
+
+
+def refuse_silently(packet, dim):
+    raise WireError("")
+
+
+def stumble(packet, dim):
+    raise AttributeError("dim")
+
+
 def test_agent_suite_notices():
     with pytest.raises(AssertionError, match="must give the same upload"):
         check_agent_side(Unrepeatable())
+    with pytest.raises(AssertionError, match="own server must pass"):
+        check_agent_side(Lax(refuse_silently), packets=[packet(False)])
+    with pytest.raises(AssertionError, match="must raise WireError, got AttributeE"):
+        check_agent_side(Lax(stumble), packets=[packet(False)])
+    misfits = [packet(False, dim=2)]
+    with pytest.raises(AssertionError, match="must say why"):
+        check_agent_side(Lax(refuse_silently), misfits=misfits)
+    with pytest.raises(AssertionError, match="does not fit must not pass"):
+        check_agent_side(Lax(lambda packet, dim: None), misfits=misfits)
+    careless = Lax(Lax(None).side.check)
+    careless.decision_posterior = lambda posterior, *given: posterior
+    with pytest.raises(AssertionError, match="must not be decided on, in round 1"):
+        check_agent_side(careless, misfits=misfits)

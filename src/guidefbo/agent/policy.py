@@ -53,6 +53,10 @@ class Policy:
         """Return the message of a round, or None where the strategy stays silent."""
         return self.side.upload(fitted.posterior, fitted.data, held, address)
 
+    def check(self, packet: Any) -> None:
+        """Raise `WireError` if a packet does not fit the method or the space."""
+        self.side.check(packet, self.domain.dim)
+
     def decision_posterior(
         self, local: GaussianProcess, packet: Any, t: int, address: Address
     ) -> Posterior:

@@ -26,6 +26,18 @@ class AgentSide(Protocol):
         """
         ...
 
+    def check(self, packet: Any, dim: int) -> None:
+        """Raise `WireError` if a packet does not fit, whoever sent it.
+
+        What passes can be decided on in any round; a packet that says that there is
+        nothing to say fits.
+
+        Args:
+            packet: What the server sent, read from the wire.
+            dim: Coordinates of the search space.
+        """
+        ...
+
     def decision_posterior(
         self, posterior: GaussianProcess, packet: Any, t: int, address: Address
     ) -> Posterior:

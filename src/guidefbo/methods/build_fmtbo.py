@@ -11,6 +11,8 @@ from guidefbo.agent.strategies.fmtbo import (
     FmtboAgent,
     begin_ard,
     begin_iso,
+    fits_ard,
+    fits_iso,
     latin_probes,
     tell_all,
     tell_ard,
@@ -33,18 +35,24 @@ from guidefbo.wire.fmtbo import MAX_PROBES
 
 PROBES_PER_DIM = 5
 AS_RUN_PROBES_PER_DIM = 30
-SHARINGS = {"ard": (tell_ard, begin_ard), "iso2": (tell_iso, begin_iso)}
+SHARINGS = {
+    "ard": (tell_ard, fits_ard, begin_ard),
+    "iso2": (tell_iso, fits_iso, begin_iso),
+}
+"""What is told, what may be received and what is made of it."""
+AS_RUN_SHARING = (tell_all, fits_ard, begin_ard)
 
 
 def fmtbo_agent(settings: Settings, domain: Domain, model: Model) -> FmtboAgent:
     """Return FMTBO's private half."""
     is_as_run = settings.mode == "as-run"
     per_dim = AS_RUN_PROBES_PER_DIM if is_as_run else PROBES_PER_DIM
-    sharing = (tell_all, begin_ard) if is_as_run else SHARINGS[settings.share]
+    tell, fits, begin = AS_RUN_SHARING if is_as_run else SHARINGS[settings.share]
     return FmtboAgent(
         model=model,
-        tell=sharing[0],
-        begin=sharing[1],
+        tell=tell,
+        fits=fits,
+        begin=begin,
         probes=uniform_probes if is_as_run else latin_probes,
         num_probes=_few(settings.num_probes or per_dim * domain.dim),
         num_iterations=MAX_ITERATIONS if is_as_run else settings.global_iterations,

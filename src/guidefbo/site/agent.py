@@ -66,7 +66,8 @@ class Agent:
             space: The search space.
             goal: "max" or "min".
             method: Name in the method catalogue.
-            seed: Root of all randomness.
+            seed: Root of all randomness. Sites of fts, fts-de and fmtbo need the same
+                one: the features and probes they share are drawn from it, never sent.
             noise: Standard deviation of one observation, or None to fit it.
             initial: Results before the model takes over; None: two per parameter,
                 at least 5, at most 20.
@@ -277,7 +278,7 @@ class Agent:
             self._guidance = Guidance(received_at=told)
             return self._guidance
         try:
-            checked = read_packet(packet, self._packet_type, self.space.dim)
+            checked = read_packet(packet, self._packet_type, self._policy.check)
         except WireError as error:
             self._guidance = Guidance(
                 state=GuidanceState.REFUSED, reason=str(error), received_at=told

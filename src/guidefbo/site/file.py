@@ -60,7 +60,7 @@ def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial], str]:
         guidance = guidance_from_form(
             _table(form["guidance"], "guidance"),
             None if server is None else server.packet_type,
-            setup.space.dim,
+            setup.policy().check,
         )
         trials = [
             _trial_from_form(item, k, setup)

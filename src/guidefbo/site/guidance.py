@@ -1,14 +1,16 @@
 """What an agent holds of the other sites, and whether it is used."""
 
-from collections.abc import Mapping, Sized
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from guidefbo.core.errors import WireError
 from guidefbo.core.numbers import require_count, shown
-from guidefbo.wire.checks import same_dimension
 from guidefbo.wire.codec import decode, encode
+
+Check = Callable[[Any], None]
+"""Raises `WireError` if a packet of the right type does not fit."""
 
 
 class GuidanceState(StrEnum):
@@ -42,13 +44,13 @@ class Guidance:
         return f"guidance {self.state}: {self.reason.rstrip('.')}{alone}"
 
 
-def read_packet(packet: Any, packet_type: type[Any] | None, dim: int) -> Any:
+def read_packet(packet: Any, packet_type: type[Any] | None, check: Check) -> Any:
     """Return a packet checked by this side, whatever the other side sent.
 
     Args:
         packet: Bytes or text of a message, or a message.
         packet_type: What the method expects, None where it takes no guidance.
-        dim: Coordinates of the search space.
+        check: Whether it fits the method's private half.
     """
     if packet_type is None:
         raise WireError("this method takes no guidance.")
@@ -66,8 +68,7 @@ def read_packet(packet: Any, packet_type: type[Any] | None, dim: int) -> Any:
             f"{packet_type.__name__}, got {shown(packet)}."
         )
     checked = decode(packet, packet_type)
-    if not is_empty(checked):
-        same_dimension(checked.dim, dim, "A packet")
+    check(checked)
     return checked
 
 
@@ -88,14 +89,14 @@ def guidance_to_form(guidance: Guidance) -> dict[str, Any]:
 
 
 def guidance_from_form(
-    form: Mapping[str, Any], packet_type: type[Any] | None, dim: int
+    form: Mapping[str, Any], packet_type: type[Any] | None, check: Check
 ) -> Guidance:
     """Check plain data and return the guidance it describes."""
     packet, state = form["packet"], GuidanceState(form["state"])
     if (packet is not None) != (state == GuidanceState.ACTIVE):
         raise WireError(f"guidance is {state}, its packet says otherwise.")
     if packet is not None:
-        packet = read_packet(packet, packet_type, dim)
+        packet = read_packet(packet, packet_type, check)
     return Guidance(
         state=state,
         reason=str(form["reason"]),

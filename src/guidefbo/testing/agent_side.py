@@ -1,11 +1,12 @@
 """The contract of a strategy's private half."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.side import AgentSide
 from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Address, Streams
 from guidefbo.testing.codec import check_codec
 from guidefbo.testing.examples import example_data, example_posterior
@@ -15,22 +16,35 @@ from guidefbo.wire.codec import encode
 
 
 def check_agent_side(
-    side: AgentSide, *, packets: Iterable[Any] = (), dim: int = 3, seed: int = 0
+    side: AgentSide,
+    *,
+    packets: Iterable[Any] = (),
+    misfits: Iterable[Any] = (),
+    dim: int = 3,
+    seed: int = 0,
 ) -> None:
     """Check what a strategy sends and what it makes of the answers.
 
     The upload depends on the posterior, the data, the packet held and the address
     alone, and survives the wire; the posterior it decides on keeps the posterior's
-    contract, without a packet and with each of the given ones.
+    contract, without a packet and with each of the given ones. `check` lets these pass
+    and refuses misfits with a `WireError` that says why, as does every decision on one.
 
     Args:
         side: The strategy's private half.
         packets: Answers of its server in the same number of dimensions.
+        misfits: Packets of the same type that do not fit: of other dimensions, or of
+            other settings.
         dim: Coordinates of the example.
         seed: Root of the example.
     """
     posterior, data = example_posterior(dim, seed), example_data(dim, seed)
-    packets = (None, *packets)
+    given = tuple(packets)
+    for packet in given:
+        _check_fit(side, packet, dim)
+    for misfit in misfits:
+        _check_misfit(side, misfit, posterior, seed)
+    packets = (None, *given)
     for agent, t in ((0, 1), (3, 2)):
         for held in packets:
             _check_upload(side, posterior, data, held, Streams(seed).of(agent, t))
@@ -39,6 +53,48 @@ def check_agent_side(
             address = Streams(seed).of(0, t)
             decided = side.decision_posterior(posterior, packet, t, address)
             check_posterior(decided, seed=seed)
+
+
+def _check_fit(side: AgentSide, packet: Any, dim: int) -> None:
+    refusal = _refusal(lambda: side.check(packet, dim))
+    expect(
+        refusal is None,
+        f"A packet of the strategy's own server must pass, got {refusal!r}.",
+    )
+    # Not every packet has a dimension; to say so must be all that may happen.
+    _refusal(lambda: side.check(packet, dim + 1))
+
+
+def _check_misfit(
+    side: AgentSide, misfit: Any, posterior: GaussianProcess, seed: int
+) -> None:
+    refusal = _refusal(lambda: side.check(misfit, posterior.dim))
+    expect(refusal is not None, f"A packet that does not fit must not pass: {misfit}.")
+    expect(bool(str(refusal)), "Refusing a packet must say why.")
+    for t in (1, 2, 7):
+        address = Streams(seed).of(0, t)
+        refused = _refusal(
+            lambda t=t, address=address: side.decision_posterior(
+                posterior, misfit, t, address
+            )
+        )
+        expect(
+            refused is not None,
+            f"A packet that does not fit must not be decided on, in round {t} neither.",
+        )
+
+
+def _refusal(attempt: Callable[[], object]) -> WireError | None:
+    """Return how it was refused, None where it was not."""
+    try:
+        attempt()
+    except WireError as error:
+        return error
+    except Exception as error:
+        raise AssertionError(
+            f"A packet that does not fit must raise WireError, got {error!r}."
+        ) from error
+    return None
 
 
 def _check_upload(

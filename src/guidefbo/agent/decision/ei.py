@@ -15,7 +15,7 @@ References:
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -26,6 +26,7 @@ from guidefbo.agent.decision.nei import (
     log_improvement_slope,
 )
 from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.agent.surrogate.snapped import SnappedPosterior, unrounded
 from guidefbo.core.arrays import Points, Values
 
 
@@ -57,9 +58,8 @@ class ExpectedImprovement:
         self, posterior: Posterior, stream: np.random.Generator
     ) -> "LogImprovement":
         """Return the log expected improvement of this posterior."""
-        parts = posterior.parts if isinstance(posterior, Mixed) else [(1.0, posterior)]
         return LogImprovement(
-            parts=tuple(parts), best=best_observation(posterior, stream)
+            parts=parts_of(posterior), best=best_observation(posterior, stream)
         )
 
 
@@ -106,13 +106,24 @@ def _log_sum(terms: list[Values]) -> Values:
     return np.asarray(logsumexp(np.stack(terms), axis=0))  # E63
 
 
+def parts_of(posterior: Posterior) -> tuple[tuple[float, Posterior], ...]:
+    """Return weights and posteriors; a rounded mixture is one of rounded parts."""
+    if isinstance(posterior, SnappedPosterior):
+        parts = parts_of(posterior.inner)
+        return tuple((w, replace(posterior, inner=part)) for w, part in parts)
+    if isinstance(posterior, Mixed):
+        return tuple(posterior.parts)
+    return ((1.0, posterior),)
+
+
 def best_observation(posterior: Posterior, stream: np.random.Generator) -> float:
     """Return the highest value behind a posterior.
 
     A posterior that does not tell its observations is asked for its mean at their
     inputs, the highest of which stands for it.
     """
-    if isinstance(posterior, Observing):
-        return float(posterior.y.max())
+    known = unrounded(posterior)
+    if isinstance(known, Observing):
+        return float(known.y.max())
     observed = posterior.fantasise(1, stream).observed
     return float(posterior.predict(observed)[0].max())

@@ -75,6 +75,11 @@ class CgpAgent:
             best_mean=self.best_mean(posterior, address),
         )
 
+    def check(self, packet: DesignPacket, dim: int) -> None:
+        """Refuse designs of another dimension."""
+        if len(packet):
+            same_dimension(packet.dim, dim, "A packet")
+
     def decision_posterior(
         self,
         posterior: GaussianProcess,
@@ -86,7 +91,7 @@ class CgpAgent:
         del t
         if packet is None or not len(packet):
             return posterior
-        same_dimension(packet.dim, posterior.dim, "A packet")
+        self.check(packet, posterior.dim)
         designs = self.domain.snap(np.clip(packet.designs, 0.0, 1.0))
         mean, cov = posterior.joint(designs)
         cov.flat[:: len(cov) + 1] += JITTER * posterior.hyper.outputscale

@@ -64,6 +64,11 @@ class ConsensusAgent:
             value_score=float(np.clip(score, -MAX_SCORE, MAX_SCORE)),
         )
 
+    def check(self, packet: ConsensusPacket, dim: int) -> None:
+        """Refuse a place of another dimension."""
+        if len(packet):
+            same_dimension(packet.dim, dim, "A packet")
+
     def decision_posterior(
         self,
         posterior: GaussianProcess,
@@ -75,7 +80,7 @@ class ConsensusAgent:
         del address
         if packet is None or not len(packet):
             return posterior
-        same_dimension(packet.dim, posterior.dim, "A packet")
+        self.check(packet, posterior.dim)
         field = GuidanceField.of(packet.components)
         strength = self.schedule(self.max_strength, t)
         scaling = self.intervention(field, strength, posterior.X)

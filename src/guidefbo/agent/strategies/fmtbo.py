@@ -36,6 +36,8 @@ Probes = Callable[[Streams, int, int], Points]
 """(streams of the run, number of points, dimension) -> what all agents rank."""
 Tell = Callable[[Hyperparameters], SharedHyperparameters]
 """What of the fitted hyperparameters is sent."""
+Fits = Callable[[SharedHyperparameters, int], None]
+"""(received, coordinates of the space): raises `WireError` unless they go together."""
 Begin = Callable[[SharedHyperparameters, Hyperparameters], Hyperparameters]
 """(received, own local fit) -> where the global fit starts."""
 
@@ -48,8 +50,10 @@ class FmtboAgent:
     """Priors, bounds and groups of both fits."""
     tell: Tell
     """What is sent."""
+    fits: Fits
+    """What may be received."""
     begin: Begin
-    """What is made of the answer."""
+    """What is made of it."""
     probes: Probes
     """Points every agent ranks."""
     num_probes: int
@@ -76,6 +80,10 @@ class FmtboAgent:
             ranks=ascending_ranks(surrogate.predict_mean(X)),
         )
 
+    def check(self, packet: ModelPacket, dim: int) -> None:
+        """Refuse another number of lengthscales than is shared."""
+        self.fits(packet.hyper, dim)
+
     def decision_posterior(
         self,
         posterior: GaussianProcess,
@@ -100,6 +108,7 @@ class FmtboAgent:
 
         The noise is the local model's: it belongs to the site, not to the task.
         """
+        self.check(packet, posterior.dim)
         gp, common = posterior, posterior.hyper.noise_variance
         own_noise = None if (gp.noise == common).all() else gp.noise
         count = min(len(gp.y), MAX_FIT)
@@ -148,9 +157,19 @@ def tell_iso(hyper: Hyperparameters) -> SharedHyperparameters:
     return SharedHyperparameters(lengthscales=ell, outputscale=hyper.outputscale)
 
 
+def fits_ard(received: SharedHyperparameters, dim: int) -> None:
+    """Take a lengthscale for every coordinate."""
+    same_dimension(received.dim, dim, "A packet")
+
+
+def fits_iso(received: SharedHyperparameters, dim: int) -> None:
+    """Take one lengthscale for all, in any space."""
+    del dim
+    same_dimension(received.dim, 1, "A packet of one lengthscale for all")
+
+
 def begin_ard(received: SharedHyperparameters, own: Hyperparameters) -> Hyperparameters:
     """Start at the received hyperparameters."""
-    same_dimension(received.dim, len(own.lengthscales), "A packet")
     return replace(
         own, lengthscales=received.lengthscales, outputscale=received.outputscale
     )
@@ -158,7 +177,6 @@ def begin_ard(received: SharedHyperparameters, own: Hyperparameters) -> Hyperpar
 
 def begin_iso(received: SharedHyperparameters, own: Hyperparameters) -> Hyperparameters:
     """Start at the own lengthscales, scaled to the received geometric mean."""
-    same_dimension(received.dim, 1, "A packet of one lengthscale for all")
     scale = received.lengthscales[0] / geometric_mean(own.lengthscales)
     return replace(
         own,

@@ -60,6 +60,11 @@ class FtsAgent:
         )
         return FeatureWeights(weights=weights)
 
+    def check(self, packet: FeatureWeights, dim: int) -> None:
+        """Refuse another number of features; weights have no dimension."""
+        del dim
+        same_features(packet.num_features, self.num_shared, "A packet")
+
     def decision_posterior(
         self,
         posterior: GaussianProcess,
@@ -68,9 +73,11 @@ class FtsAgent:
         address: Address,
     ) -> Posterior:
         """Return the local posterior with probability p_t, else the peer's function."""
-        if packet is None or follows_itself(t, address):
+        if packet is None:
             return posterior
-        same_features(packet.num_features, self.num_shared, "A packet")
+        self.check(packet, posterior.dim)
+        if follows_itself(t, address):
+            return posterior
         features = shared_map(address.streams, self.num_shared, posterior.dim)
         path = SharedPath(features=features, weights=packet.weights)
         return CertainPosterior(path=path, dim=posterior.dim)
@@ -100,6 +107,10 @@ class FtsPointAgent:
         samples = ExactSampler(num_paths=1)(posterior, candidates, address)
         return PeerPoint(point=samples.points[0])
 
+    def check(self, packet: PeerPoint, dim: int) -> None:
+        """Refuse a point of another dimension."""
+        same_dimension(packet.dim, dim, "A packet")
+
     def decision_posterior(
         self,
         posterior: GaussianProcess,
@@ -108,7 +119,9 @@ class FtsPointAgent:
         address: Address,
     ) -> Posterior:
         """Return the local posterior with probability p_t, else the peer's point."""
-        if packet is None or follows_itself(t, address):
+        if packet is None:
             return posterior
-        same_dimension(packet.dim, posterior.dim, "A packet")
+        self.check(packet, posterior.dim)
+        if follows_itself(t, address):
+            return posterior
         return CertainPosterior(path=Peak(at=packet.point), dim=posterior.dim)

@@ -74,6 +74,12 @@ class FtsDeAgent:
         )
         return FeatureWeights(weights=weights)
 
+    def check(self, packet: RegionWeights, dim: int) -> None:
+        """Refuse other features or regions; weights have no dimension."""
+        del dim
+        same_features(packet.num_features, self.num_shared, "A packet")
+        _same_regions(packet, self.num_regions)
+
     def decision_posterior(
         self,
         posterior: GaussianProcess,
@@ -82,10 +88,11 @@ class FtsDeAgent:
         address: Address,
     ) -> Posterior:
         """Return the local posterior with probability p_t, else the best region's."""
-        if packet is None or follows_itself(t, address):
+        if packet is None:
             return posterior
-        same_features(packet.num_features, self.num_shared, "A packet")
-        _same_regions(packet, self.num_regions)
+        self.check(packet, posterior.dim)
+        if follows_itself(t, address):
+            return posterior
         path = self._best_region(packet, posterior.dim, address)
         return CertainPosterior(path=path, dim=posterior.dim)
 
@@ -139,6 +146,12 @@ class FtsDeAsRunAgent:
         )
         return FeatureWeights(weights=weights)
 
+    def check(self, packet: RegionWeights, dim: int) -> None:
+        """Refuse other features or regions; weights have no dimension."""
+        del dim
+        same_features(packet.num_features, 2 * self.num_shared, "A packet")
+        _same_regions(packet, self.num_regions)
+
     def decision_posterior(
         self,
         posterior: GaussianProcess,
@@ -147,10 +160,11 @@ class FtsDeAsRunAgent:
         address: Address,
     ) -> Posterior:
         """Return the local posterior with probability p_t, else the best candidate."""
-        if packet is None or follows_itself(t, address):
+        if packet is None:
             return posterior
-        same_features(packet.num_features, 2 * self.num_shared, "A packet")
-        _same_regions(packet, self.num_regions)
+        self.check(packet, posterior.dim)
+        if follows_itself(t, address):
+            return posterior
         x = self.best_candidate(packet, posterior.dim, address)
         return CertainPosterior(path=Peak(at=x), dim=posterior.dim)
 

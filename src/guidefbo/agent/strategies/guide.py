@@ -65,6 +65,10 @@ class GuideAgent:
             value_score=float(np.clip(score, -MAX_SCORE, MAX_SCORE)),
         )
 
+    def check(self, packet: GuidancePacket, dim: int) -> None:
+        """Refuse components of another dimension."""
+        same_dimension(packet.dim, dim, "A packet")
+
     def decision_posterior(
         self,
         posterior: GaussianProcess,
@@ -76,7 +80,7 @@ class GuideAgent:
         del address
         if packet is None:
             return posterior
-        same_dimension(packet.dim, posterior.dim, "A packet")
+        self.check(packet, posterior.dim)
         field = GuidanceField.of(packet.components)
         scaling = self.intervention(field, self.strength_at(t), posterior.X)
         return InterventionalPosterior(local=posterior, scaling=scaling)

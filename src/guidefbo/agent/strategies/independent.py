@@ -17,6 +17,10 @@ class IndependentAgent:
         """Stay silent."""
         del posterior, data, held, address
 
+    def check(self, packet: Any, dim: int) -> None:
+        """Let everything pass: nothing received is used."""
+        del packet, dim
+
     def decision_posterior(
         self, posterior: GaussianProcess, packet: Any, t: int, address: Address
     ) -> Posterior:

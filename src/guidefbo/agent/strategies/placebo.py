@@ -41,6 +41,10 @@ class PlaceboAgent:
         """Stay silent."""
         del posterior, data, held, address
 
+    def check(self, packet: Any, dim: int) -> None:
+        """Let everything pass: nothing received is used."""
+        del packet, dim
+
     def decision_posterior(
         self, posterior: GaussianProcess, packet: Any, t: int, address: Address
     ) -> Posterior:

@@ -14,7 +14,7 @@ from guidefbo.agent.surrogate.posterior import (
     Posterior,
     SamplePath,
 )
-from guidefbo.agent.surrogate.snapped import SnappedPosterior
+from guidefbo.agent.surrogate.snapped import unrounded
 from guidefbo.core.arrays import Matrix, Points, Values
 
 CERTAIN_STD = 1e-9
@@ -97,5 +97,4 @@ class CertainFantasies:
 
 def is_certain(posterior: Posterior) -> bool:
     """Return whether a posterior is one function, rounded or not."""
-    inner = posterior.inner if isinstance(posterior, SnappedPosterior) else posterior
-    return isinstance(inner, CertainPosterior)
+    return isinstance(unrounded(posterior), CertainPosterior)

@@ -69,6 +69,11 @@ class SnappedPosterior:
         return SnappedPath(inner=inner, domain=self.domain)
 
 
+def unrounded(posterior: Posterior) -> Posterior:
+    """Return the posterior itself, whose kind and observations rounding hides."""
+    return posterior.inner if isinstance(posterior, SnappedPosterior) else posterior
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnappedFantasies:
     """Fantasies asked at the middle of every point's cell."""
