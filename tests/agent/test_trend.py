@@ -372,3 +372,11 @@ def test_without_a_trend_it_is_the_process():
         C = gradient_covariance(gp, x)
         np.testing.assert_allclose(model.gradient_covariance(x), C, atol=1e-12)
     assert model.summit.tolist() == [0.5, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("fit", [TrendPosterior.fit, TrendPosterior.without_trend])
+def test_the_mean_at_the_data_needs_no_kernel(fit):
+    """What is left of a value without its noise, alpha times the variance."""
+    model = fit(make_gp(15, 3))
+    expected = model.value(model.rest.X)
+    assert model.value_at_data == pytest.approx(expected, rel=1e-8, abs=1e-10)

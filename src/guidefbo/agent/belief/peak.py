@@ -25,9 +25,6 @@ from guidefbo.agent.surrogate.trend import TrendPosterior
 from guidefbo.core.arrays import Matrix, Point, Points, Values
 from guidefbo.core.domain import Domain
 
-NUM_NEAR = 1
-"""Observed points of highest mean that are climbed from, beside the trend's summit.
-More of them climb more slowly, for one L-BFGS memory serves all."""
 MAX_ITERATIONS = 8
 """L-BFGS-B iterations of the climb. More move the peak by less than its error."""
 GRADIENT_FLOOR = 1e-6
@@ -61,9 +58,8 @@ def find_peak(model: TrendPosterior, domain: Domain) -> Point:
     It peaks near good data or near the trend's summit; no other place is tried.
     """
     mean = TrendMean(model=model, domain=domain)
-    X = model.rest.X
-    best = X[np.argsort(-mean.value(X), kind="stable")[:NUM_NEAR]]
-    starts = domain.admit(np.vstack([best, model.summit[None]]))
+    best = model.rest.X[int(np.argmax(model.value_at_data))]
+    starts = domain.admit(np.stack([best, model.summit]))
     found = np.vstack([ascend(mean, starts, domain, MAX_ITERATIONS), starts])
     return found[int(np.argmax(mean.value(found)))]
 
@@ -93,9 +89,10 @@ def peak_variance(
         held = free & ((x < AT_BOUND) | (x > 1.0 - AT_BOUND))
         moves = free & ~held
         variance[moves] = _sandwich(model, H, C, moves)
-        slope = model.value_and_gradient(x[None])[1][0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            variance[held] = (high / (1.0 + slope**2 / np.diagonal(C)))[held]  # E85
+        if held.any():
+            slope = model.value_and_gradient(x[None])[1][0]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                variance[held] = (high / (1.0 + slope**2 / np.diagonal(C)))[held]  # E85
     # A slope or a bend that is no number says nothing.
     return np.clip(np.nan_to_num(variance, nan=high, posinf=high), low, high)
 

@@ -23,6 +23,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from guidefbo.agent.surrogate.curvature import (
     GRADIENT_SHARE,
@@ -66,9 +67,10 @@ class TrendPosterior:
         trend.flat[:: len(F) + 1] += gp.noise
         kernel = matern52(gp.distances(gp.X), gp.hyper.outputscale)
         r = gp.y - gp.hyper.mean - F @ bowl
-        fits = [_condition(trend + share * kernel, r) for share in SHARES]
-        likeliest = int(np.argmax([evidence for _, _, evidence in fits]))
-        L_inv, alpha, _ = fits[likeliest]
+        factors = [factorise(trend + share * kernel) for share in SHARES]
+        likeliest = int(np.argmax([_evidence(L, r) for L in factors]))
+        L_inv = invert_factor(factors[likeliest])
+        alpha = L_inv.T @ (L_inv @ r)
         s = SHARES[likeliest] * gp.hyper.outputscale
         rest = replace(
             gp,
@@ -88,6 +90,11 @@ class TrendPosterior:
     def dim(self) -> int:
         """Number of coordinates."""
         return self.rest.dim
+
+    @property
+    def value_at_data(self) -> Values:
+        """The mean at the observed inputs: what the noise leaves of the values."""
+        return self.rest.y - self.rest.noise * self.rest.alpha
 
     def value(self, X: Points) -> Values:
         """Return the mean at the rows of X."""
@@ -153,12 +160,10 @@ def _prior(gp: GaussianProcess) -> tuple[Values, Values]:
     return scale * means, (scale * deviations) ** 2
 
 
-def _condition(K: Matrix, r: Values) -> tuple[Matrix, Values, float]:
-    """Return L^-1, K^-1 r, and the log likelihood of r up to a constant."""
-    L_inv = invert_factor(factorise(K))
-    z = L_inv @ r
-    evidence = float(np.log(np.diagonal(L_inv)).sum() - 0.5 * (z @ z))
-    return L_inv, L_inv.T @ z, evidence
+def _evidence(L: Matrix, r: Values) -> float:
+    """Return the log likelihood of r ~ N(0, L Lᵀ), up to a constant."""
+    z, _ = lapack.dtrtrs(L, r, lower=1)
+    return float(-np.log(np.diagonal(L)).sum() - 0.5 * (z @ z))
 
 
 def _basis(X: NDArray[np.float64]) -> Matrix:
