@@ -3,7 +3,7 @@
     python scripts/consensus_location.py [--seeds 0,1,2]
 
 No run is made: sixteen sites of a problem, off-centre, observe their initial design and
-say where their optimum is, and the server fuses that. The table, for the two models of a
+say where their optimum is, and the server fuses that. The table, for two models of a
 place and two fusions, goes to docs/results/consensus-location.md.
 """
 
