@@ -27,6 +27,7 @@ from guidefbo.agent.surrogate.curvature import (
 )
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.kernel import matern52_with_slope
+from guidefbo.agent.surrogate.sums import BySums
 from guidefbo.core.arrays import Point, Points, Values
 from guidefbo.core.domain import Domain
 
@@ -54,6 +55,10 @@ class PosteriorMean:
     def value(self, X: Points) -> Values:
         """Return the mean at the rows of X."""
         return self.gp.predict_mean(self.domain.snap(X))
+
+    def by_sums(self) -> BySums[Values]:
+        """Return the mean, by sums."""
+        return self.gp.mean_by_sums()
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the mean and its gradient at the rows of X."""
