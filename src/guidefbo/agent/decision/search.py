@@ -113,23 +113,30 @@ def ascend(
     return ends
 
 
-def climb(acquisition: Acquisition, starts: Points, max_iterations: int) -> Points:
-    """Return where L-BFGS-B leads from each start."""
-    shape = starts.shape
+def climb(
+    acquisition: Acquisition,
+    starts: Points,
+    max_iterations: int,
+    columns: slice | NDArray[np.intp] = slice(None),
+) -> Points:
+    """Return where L-BFGS-B leads from each start, over some columns or all."""
+    ends, first = starts.copy(), starts[:, columns]
 
     def negated_sum(flat: Values) -> tuple[float, Values]:
-        value, gradient = acquisition.value_and_gradient(flat.reshape(shape))
-        return -float(value.sum()), -gradient.ravel()
+        ends[:, columns] = flat.reshape(first.shape)
+        value, gradient = acquisition.value_and_gradient(ends)
+        return -float(value.sum()), -gradient[:, columns].ravel()
 
     # The function behind `minimize`, without its second translation of the bounds: one
     # Python call per bound, and there are as many as starts times coordinates.
-    ends, _, _ = fmin_l_bfgs_b(
+    flat, _, _ = fmin_l_bfgs_b(
         negated_sum,
-        starts.ravel(),
-        bounds=[(0.0, 1.0)] * starts.size,
+        first.ravel(),
+        bounds=[(0.0, 1.0)] * first.size,
         maxiter=max_iterations,
     )
-    return np.clip(ends.reshape(shape), 0.0, 1.0)
+    ends[:, columns] = np.clip(flat.reshape(first.shape), 0.0, 1.0)
+    return ends
 
 
 def move(
@@ -233,8 +240,9 @@ def _climb_free(
     acquisition: Acquisition, starts: Points, domain: Domain, max_iterations: int
 ) -> Points:
     if domain.polytope is None:
-        # Where the posterior has no slope, L-BFGS-B leaves a coordinate as it is.
-        return climb(acquisition, starts, max_iterations)
+        # Steps and options have no slope to climb.
+        moving = np.flatnonzero(domain.free) if domain.is_discrete else slice(None)
+        return climb(acquisition, starts, max_iterations, moving)
     return climb_within(
         acquisition,
         starts,
