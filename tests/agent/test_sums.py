@@ -8,7 +8,7 @@ from tests.agent.test_snapped import MIXED, RULES, WIDE, make, make_local, strea
 from tests.moves import changed_points
 from tests.strategies import seeds
 
-from guidefbo.agent.belief.peak import PosteriorMean
+from guidefbo.agent.belief.peak import TrendMean
 from guidefbo.agent.decision.ei import ExpectedImprovement
 from guidefbo.agent.decision.search import move
 from guidefbo.agent.guidance.field import GuidanceField
@@ -21,6 +21,7 @@ from guidefbo.agent.surrogate.kernel import distances_by_sums
 from guidefbo.agent.surrogate.mixed import MixedPosterior
 from guidefbo.agent.surrogate.snapped import SnappedPosterior
 from guidefbo.agent.surrogate.sums import by_sums
+from guidefbo.agent.surrogate.trend import TrendPosterior
 from guidefbo.core.component import Components
 from guidefbo.core.parameters import Choice
 from guidefbo.core.space import Space
@@ -122,7 +123,7 @@ def test_other_functions_by_sums_are_those_of_the_points():
     domain = MIXED.domain
     features = SharedMap.draw(32, domain.dim, stream(1))
     functions = (
-        PosteriorMean(gp=make_local(MIXED), domain=domain),
+        TrendMean(model=TrendPosterior.fit(make_local(MIXED)), domain=domain),
         SharedPath(features=features, weights=stream(2).standard_normal(32)),
     )
     X = domain.sample(20, stream(3))

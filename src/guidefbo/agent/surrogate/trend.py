@@ -110,11 +110,8 @@ class TrendPosterior:
             slopes=(slopes - bends)[:, None],
             constants=np.array([constant]),
         )
-        return join(
-            lambda mean, q: mean + q[:, 0],
-            self.rest.mean_by_sums(),
-            BySums(sums=quadratic, finish=lambda S: S),
-        )
+        trend = BySums(sums=quadratic, finish=lambda S: S[:, 0])
+        return join(_add, self.rest.mean_by_sums(), trend)
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the mean and its gradient at the rows of X."""
@@ -163,6 +160,10 @@ class TrendPosterior:
         """Slopes and bends of the quadratic at the middle of the cube, (d,) each."""
         d, β = self.dim, self.weights
         return β[1 : d + 1], β[d + 1] + β[d + 2 :]
+
+
+def _add(mean: Values, trend: Values) -> Values:
+    return mean + trend
 
 
 def _prior(gp: GaussianProcess) -> tuple[Values, Values]:
