@@ -53,7 +53,7 @@ SWEEP_RESULTS = 30
 SWEEP_REPEATS = 9
 SWEEP_METHODS = ("ucb", "nei")
 GROWTH = "## Cost by number of options and of choices"
-STEEPEST = 1.2
+STEEPEST = 1.1
 """Largest slope that counts as growing in proportion."""
 
 
@@ -110,8 +110,9 @@ def sweep_rows() -> list[str]:
         f"{SWEEP_RESULTS} results; median milliseconds of processor time of "
         f"{SWEEP_REPEATS} asks, the sizes in turn. The slope is that of log time over "
         "log number in the upper half of the range: 1 is in proportion, 2 is "
-        f"quadratic, up to {STEEPEST:g} is met. A search tries every option, and a "
-        "point has a coordinate for each: a quadratic part is left, and shows last.",
+        f"quadratic, up to {STEEPEST:g} is met. A search tries every option of every "
+        "choice with the others as they are; an option tried costs its own coordinate "
+        "and not those of all.",
     ]
     for title, (numbers, make_space) in SWEEPS.items():
         lines += [

@@ -422,7 +422,7 @@ def test_fantasy_gradients_are_central_differences(intervention):
         by_std = differences(lambda x, f=fantasies: f.moments(x).std, X)
         # Noise-free draws make steep functions: third derivatives of 1e4.
         assert moments.pull_back(sensitivity) == pytest.approx(by_means, abs=1e-5)
-        assert moments.std_gradient == pytest.approx(by_std, abs=1e-5)
+        assert moments.std_gradient() == pytest.approx(by_std, abs=1e-5)
 
 
 def test_fantasies_interpolate_their_draws():

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from tests.agent.numerics import differences, smooth_values
+from tests.moves import changed_points
 from tests.strategies import seeds
 
 from guidefbo.agent.decision import search
@@ -257,7 +258,7 @@ def moved_by_whole_sweeps(acquisition, starts, domain):
     ends = starts.copy()
     for _ in range(MAX_SWEEPS):
         for change in domain.changes:
-            for i, moves in enumerate(change(ends)):
+            for i, moves in enumerate(changed_points(change, ends)):
                 values = acquisition.value(moves)
                 if values.max() > acquisition.value(ends[[i]])[0] + 1e-9:
                     ends[i] = moves[values.argmax()]

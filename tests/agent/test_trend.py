@@ -380,3 +380,12 @@ def test_the_mean_at_the_data_needs_no_kernel(fit):
     model = fit(make_gp(15, 3))
     expected = model.value(model.rest.X)
     assert model.value_at_data == pytest.approx(expected, rel=1e-8, abs=1e-10)
+
+
+def test_the_mean_by_sums():
+    """The quadratic is a sum over coordinates like any other."""
+    model = TrendPosterior.fit(make_gp(15, 3))
+    X = np.random.default_rng(7).random((6, 3))
+    form = model.by_sums()
+    assert form is not None
+    assert form.finish(form.sums.at(X)) == pytest.approx(model.value(X), rel=1e-9)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.moves import changed_points
 from tests.strategies import seeds, unit_points
 
 from guidefbo.core.constraints import AtMost, SumTo
@@ -225,7 +226,9 @@ def test_same_stream_same_points():
 
 
 def all_moves(domain, X):
-    return np.concatenate([change(X) for change in domain.changes], axis=1)
+    return np.concatenate(
+        [changed_points(change, X) for change in domain.changes], axis=1
+    )
 
 
 def test_moves_by_hand():
@@ -269,8 +272,8 @@ def test_a_complete_change_tries_every_value(space, seed):
     domain = space.domain
     X = domain.sample(3, stream(seed))
     for change in domain.changes:
-        moves = change(X)
-        assert moves.shape == (3, change.num_ways, domain.dim)
+        moves = changed_points(change, X)
+        assert moves.shape == (3, len(change.columns), domain.dim)
         reached = [
             {tuple(block) for block in row.tolist()}
             for row in np.concatenate([moves, X[:, None]], axis=1)[:, :, change.where]

@@ -26,20 +26,13 @@ class Change:
     """The ways to change one parameter."""
 
     where: slice
-    """Its coordinates."""
+    """Its coordinates. A way leaves one of them, and all others at zero."""
+    columns: NDArray[np.intp]
+    """(ways,) which one."""
     values: Callable[[Block], Block]
-    """(n, size) blocks -> (n or 1, ways, size) blocks worth trying in their place."""
-    num_ways: int
-    """How many there are of each."""
+    """(n, size) blocks -> (n, ways) what to set it to in their place."""
     is_complete: bool
     """Whether every value of the parameter is tried, wherever it stands."""
-
-    def __call__(self, X: Points) -> NDArray[np.float64]:
-        """Return every row of X with the parameter changed, (n, ways, d)."""
-        values = self.values(X[:, self.where])
-        changed = np.repeat(X[:, None, :], values.shape[1], axis=1)
-        changed[:, :, self.where] = values
-        return changed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,10 +176,11 @@ def _snap_blocks(choice: Choice, u: Block) -> Block:
 
 
 def _other_steps(i: int, parameter: Int | Bool) -> Change:
+    num_ways = parameter.steps(np.zeros(1)).shape[1]
     return Change(
         where=slice(i, i + 1),
+        columns=np.repeat(np.intp(i), num_ways),
         values=partial(_steps, parameter),
-        num_ways=parameter.steps(np.zeros(1)).shape[1],
         is_complete=isinstance(parameter, Bool) or parameter.has_few_levels,
     )
 
@@ -194,16 +188,15 @@ def _other_steps(i: int, parameter: Int | Bool) -> Change:
 def _other_options(i: int, choice: Choice) -> Change:
     return Change(
         where=slice(i, i + choice.size),
+        columns=np.arange(i, i + choice.size),
         values=partial(_options, choice),
-        num_ways=choice.size,
         is_complete=True,
     )
 
 
 def _steps(parameter: Int | Bool, block: Block) -> Block:
-    return parameter.steps(block[:, 0])[..., None]
+    return parameter.steps(block[:, 0])
 
 
 def _options(choice: Choice, block: Block) -> Block:
-    del block
-    return np.eye(choice.size)[None]
+    return np.ones((len(block), choice.size))

@@ -91,7 +91,7 @@ def _check_fantasies(posterior: Posterior, seed: int) -> None:
     means, std, std_gradient, pull_back = first.moments(X)
     expect_shape(means, (b, m), "The fantasies' means")
     expect_shape(std, (b,), "The fantasies' std")
-    expect_gradient(lambda X: first.moments(X).std, X, std_gradient, "fantasies' std")
+    expect_gradient(lambda X: first.moments(X).std, X, std_gradient(), "fantasies' std")
     # Any sensitivity will do; unequal ones notice a mixed-up fantasy.
     sensitivity = np.add.outer(np.arange(1.0, b + 1.0), np.arange(m)) / (b + m)
     expect_gradient(

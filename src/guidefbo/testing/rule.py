@@ -4,7 +4,8 @@ import numpy as np
 
 from guidefbo.agent.decision.rule import Acquisition, Rule
 from guidefbo.agent.surrogate.posterior import Posterior
-from guidefbo.core.arrays import Points
+from guidefbo.agent.surrogate.sums import by_sums
+from guidefbo.core.arrays import Points, Values
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.testing.examples import (
     example_points,
@@ -20,7 +21,7 @@ def check_rule(rule: Rule, *, dim: int = 3, seed: int = 0) -> None:
 
     Shapes and finite values; the gradient against finite differences; the same stream
     giving the same acquisition; a point's acquisition independent of the points it is
-    evaluated with.
+    evaluated with, and the same by sums where the rule knows them.
 
     Args:
         rule: The rule to check.
@@ -55,12 +56,21 @@ def _check_acquisition(acquisition: Acquisition, X: Points) -> None:
     expect_shape(value, (len(X),), "The acquisition")
     expect_shape(gradient, X.shape, "The acquisition's gradient")
     expect(
-        np.allclose(acquisition.value(X), value, rtol=ROUNDING, atol=ROUNDING),
+        _are_close(acquisition.value(X), value),
         "`value` and `value_and_gradient` must give the same value.",
+    )
+    form = by_sums(acquisition)
+    expect(
+        form is None or _are_close(form.finish(form.sums.at(X)), value),
+        "`by_sums` and `value` must give the same value.",
     )
     alone = np.concatenate([acquisition.value(x[None]) for x in X])
     expect(
-        np.allclose(alone, value, rtol=ROUNDING, atol=ROUNDING),
+        _are_close(alone, value),
         "A point's acquisition must not depend on the points beside it.",
     )
     expect_gradient(acquisition.value, X, gradient, "the acquisition")
+
+
+def _are_close(first: Values, second: Values) -> bool:
+    return np.allclose(first, second, rtol=ROUNDING, atol=ROUNDING)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from guidefbo.agent.decision.search import ascend
 from guidefbo.agent.surrogate.curvature import GRADIENT_SHARE
+from guidefbo.agent.surrogate.sums import BySums
 from guidefbo.agent.surrogate.trend import TrendPosterior
 from guidefbo.core.arrays import Matrix, Point, Points, Values
 from guidefbo.core.domain import Domain
@@ -45,6 +46,10 @@ class TrendMean:
     def value(self, X: Points) -> Values:
         """Return the mean at the rows of X."""
         return self.model.value(self.domain.snap(X))
+
+    def by_sums(self) -> BySums[Values] | None:
+        """Return the mean, by sums."""
+        return self.model.by_sums()
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the mean and its gradient at the rows of X."""

@@ -27,6 +27,7 @@ from guidefbo.agent.decision.nei import (
 )
 from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.agent.surrogate.snapped import SnappedPosterior, unrounded
+from guidefbo.agent.surrogate.sums import BySums, by_sums, join
 from guidefbo.core.arrays import Points, Values
 
 
@@ -74,9 +75,15 @@ class LogImprovement:
 
     def value(self, X: Points) -> Values:
         """Return the acquisition at the rows of X."""
+        return self._combine(*(posterior.predict(X) for _, posterior in self.parts))
+
+    def by_sums(self) -> BySums[Values] | None:
+        """Return the acquisition, by sums."""
+        return join(self._combine, *(by_sums(posterior) for _, posterior in self.parts))
+
+    def _combine(self, *moments: tuple[Values, Values]) -> Values:
         terms: list[Values] = []
-        for weight, posterior in self.parts:
-            mean, std = posterior.predict(X)
+        for (weight, _), (mean, std) in zip(self.parts, moments, strict=True):
             log_h = log_improvement((mean - self.best) / std)
             terms.append(np.log(weight) + np.log(std) + log_h)
         return _log_sum(terms)

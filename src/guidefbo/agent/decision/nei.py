@@ -15,14 +15,15 @@ References:
 """
 
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
 
 from guidefbo.agent.surrogate.posterior import Fantasies, Posterior
-from guidefbo.core.arrays import Points, Values
+from guidefbo.agent.surrogate.sums import BySums, by_sums, join
+from guidefbo.core.arrays import Matrix, Points, Values
 
 LOG_SQRT_2PI = 0.5 * float(np.log(2.0 * np.pi))
 FAR_TAIL = -1e3
@@ -82,11 +83,25 @@ class LogNoisyImprovement:
 
     def value(self, X: Points) -> Values:
         """Return the acquisition at the rows of X."""
-        return self.value_and_gradient(X)[0]
+        moments = self.fantasies.moments(X)
+        return self._average((moments.means, moments.std)).value
+
+    def by_sums(self) -> BySums[Values] | None:
+        """Return the acquisition, by sums."""
+        average = join(self._average, by_sums(self.fantasies))
+        return None if average is None else average.then(lambda found: found.value)
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the acquisition and its gradient at the rows of X."""
         means, std, std_gradient, pull_back = self.fantasies.moments(X)
+        value, u, log_h, share = self._average((means, std))
+        # u depends on x through mean and std.
+        slope = share * log_improvement_slope(u, log_h) / std[:, None]
+        from_std = 1.0 / std - np.einsum("bm,bm->b", slope, u)
+        return value, pull_back(slope) + from_std[:, None] * std_gradient()
+
+    def _average(self, moments: tuple[Matrix, Values]) -> "_Average":
+        means, std = moments
         u = (means - self.incumbents) / std[:, None]
         log_h = log_improvement(u)
         peak = log_h.max(axis=1)
@@ -94,7 +109,14 @@ class LogNoisyImprovement:
         total = share.sum(axis=1)
         value = np.log(std) + peak + np.log(total / len(self.incumbents))  # E22
         share /= total[:, None]
-        # u depends on x through mean and std.
-        slope = share * log_improvement_slope(u, log_h) / std[:, None]
-        from_std = 1.0 / std - np.einsum("bm,bm->b", slope, u)
-        return value, pull_back(slope) + from_std[:, None] * std_gradient
+        return _Average(value, u, log_h, share)
+
+
+class _Average(NamedTuple):
+    """The average over the fantasies, and what its slope is made of."""
+
+    value: Values
+    u: Matrix
+    log_h: Matrix
+    share: Matrix
+    """Of each fantasy in the average; its rows sum to one."""

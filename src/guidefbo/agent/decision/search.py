@@ -11,6 +11,7 @@ alternates with moving every start to its best neighbour, one step or option cha
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,8 @@ from scipy.optimize import fmin_l_bfgs_b
 
 from guidefbo.agent.decision.constrained import climb_within
 from guidefbo.agent.decision.rule import Acquisition
-from guidefbo.core.arrays import Others, Point, Points, Values
+from guidefbo.agent.surrogate.sums import Coordinates, Sums, by_sums
+from guidefbo.core.arrays import Matrix, Others, Point, Points, Values
 from guidefbo.core.domain import Change, Domain
 
 Forbids = Callable[[Points], NDArray[np.bool_]]
@@ -31,8 +33,7 @@ NUM_FINALISTS = 5
 MAX_SWEEPS = 5
 """Sweeps over all steps and options between two climbs."""
 PORTION = 2**17
-"""Coordinates of the points evaluated at a time, so that they stay in the processor's
-cache."""
+"""Sums of the points evaluated at a time: so many stay in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,23 +113,30 @@ def ascend(
     return ends
 
 
-def climb(acquisition: Acquisition, starts: Points, max_iterations: int) -> Points:
-    """Return where L-BFGS-B leads from each start."""
-    shape = starts.shape
+def climb(
+    acquisition: Acquisition,
+    starts: Points,
+    max_iterations: int,
+    columns: slice | NDArray[np.intp] = slice(None),
+) -> Points:
+    """Return where L-BFGS-B leads from each start, over some columns or all."""
+    ends, first = starts.copy(), starts[:, columns]
 
     def negated_sum(flat: Values) -> tuple[float, Values]:
-        value, gradient = acquisition.value_and_gradient(flat.reshape(shape))
-        return -float(value.sum()), -gradient.ravel()
+        ends[:, columns] = flat.reshape(first.shape)
+        value, gradient = acquisition.value_and_gradient(ends)
+        return -float(value.sum()), -gradient[:, columns].ravel()
 
     # The function behind `minimize`, without its second translation of the bounds: one
     # Python call per bound, and there are as many as starts times coordinates.
-    ends, _, _ = fmin_l_bfgs_b(
+    flat, _, _ = fmin_l_bfgs_b(
         negated_sum,
-        starts.ravel(),
-        bounds=[(0.0, 1.0)] * starts.size,
+        first.ravel(),
+        bounds=[(0.0, 1.0)] * first.size,
         maxiter=max_iterations,
     )
-    return np.clip(ends.reshape(shape), 0.0, 1.0)
+    ends[:, columns] = np.clip(flat.reshape(first.shape), 0.0, 1.0)
+    return ends
 
 
 def move(
@@ -141,45 +149,100 @@ def move(
     parameter has been tried in vain since its last move. Return where that leads, and
     the acquisition there.
     """
+    form = _two_steps(acquisition, domain)
     ends, reached = starts.copy(), acquisition.value(starts)
     num_in_vain = np.zeros(len(starts), dtype=np.intp)
-    for change in domain.changes * MAX_SWEEPS:
-        rows = np.flatnonzero(num_in_vain < len(domain.changes))
-        if not len(rows):
-            break
-        found, values = _best_changes(acquisition, change, ends[rows])
-        is_better = values > reached[rows]
-        moved = rows[is_better]
-        ends[moved], reached[moved] = found[is_better], values[is_better]
-        num_in_vain[rows] += 1
-        # Where all values were tried, the one moved to is known to be the best.
-        num_in_vain[moved] = int(change.is_complete)
+    for _ in range(MAX_SWEEPS):
+        # Anew in every sweep, so that rounding does not add up.
+        S = form.sums.at(ends)
+        for change in domain.changes:
+            rows = np.flatnonzero(num_in_vain < len(domain.changes))
+            if not len(rows):
+                return ends, reached
+            where = change.where
+            block = ends[rows, where]
+            found, values = _best_changes(form, change, block, S[rows])
+            num_in_vain[rows] += 1
+            is_better = values > reached[rows]
+            if not is_better.any():
+                continue
+            moved, old, new = rows[is_better], block[is_better], found[is_better]
+            ends[moved, where], reached[moved] = new, values[is_better]
+            S[moved] -= form.sums.of_block(where, old)
+            S[moved] += form.sums.of_block(where, new)
+            # Where all values were tried, the one moved to is known to be the best.
+            num_in_vain[moved] = int(change.is_complete)
     return ends, reached
 
 
+class _TwoSteps(NamedTuple):
+    """An acquisition by way of sums over coordinates."""
+
+    sums: Sums
+    finish: Callable[[Matrix], Values]
+
+
+def _two_steps(acquisition: Acquisition, domain: Domain) -> _TwoSteps:
+    found = by_sums(acquisition)
+    if found is None:
+        return _TwoSteps(Coordinates(domain.dim), acquisition.value)
+    return _TwoSteps(found.sums, found.finish)
+
+
 def _best_changes(
-    acquisition: Acquisition, change: Change, X: Points
-) -> tuple[Points, Values]:
-    """Return the best change of each row and the acquisition there."""
-    found, reached = np.empty_like(X), np.empty(len(X))
-    step = max(1, PORTION // (change.num_ways * X.shape[1]))
-    for first in range(0, len(X), step):
+    form: _TwoSteps, change: Change, block: Matrix, S: Matrix
+) -> tuple[Matrix, Values]:
+    """Return the best change of each row, other than none, and the acquisition there.
+
+    Args:
+        form: The acquisition.
+        change: The parameter.
+        block: (n, size) its coordinates.
+        S: (n, m) sums.
+    """
+    each, places = np.arange(len(block)), change.columns - change.where.start
+    ways = change.values(block)
+    rest = S - form.sums.of_block(change.where, block)
+    values = _values(form, change.columns, ways, rest)
+    # What changes nothing is no better, whatever rounding says.
+    values[block[:, places] == ways] = -np.inf
+    best = values.argmax(axis=1)
+    found = np.zeros_like(block)
+    found[each, places[best]] = ways[each, best]
+    return found, values[each, best]
+
+
+def _values(
+    form: _TwoSteps,
+    columns: NDArray[np.intp],
+    ways: NDArray[np.float64],
+    rest: Matrix,
+) -> NDArray[np.float64]:
+    """Return the acquisition at every way to set a coordinate, (n, k).
+
+    Args:
+        form: The acquisition.
+        columns: (k,) the coordinate each way sets.
+        ways: (n, k) what it is set to.
+        rest: (n, m) sums over the other parameters.
+    """
+    values = np.empty(ways.shape)
+    step = max(1, PORTION // (ways.shape[1] * rest.shape[1]))
+    for first in range(0, len(rest), step):
         rows = slice(first, first + step)
-        moves = change(X[rows])
-        values = acquisition.value(moves.reshape(-1, X.shape[1]))
-        values = values.reshape(moves.shape[:2])
-        best = values.argmax(axis=1)
-        each = np.arange(len(best))
-        found[rows], reached[rows] = moves[each, best], values[each, best]
-    return found, reached
+        S = form.sums.of_each(columns, ways[rows])
+        S += rest[rows, None]
+        values[rows] = form.finish(S.reshape(-1, S.shape[2])).reshape(S.shape[:2])
+    return values
 
 
 def _climb_free(
     acquisition: Acquisition, starts: Points, domain: Domain, max_iterations: int
 ) -> Points:
     if domain.polytope is None:
-        # Where the posterior has no slope, L-BFGS-B leaves a coordinate as it is.
-        return climb(acquisition, starts, max_iterations)
+        # Steps and options have no slope to climb.
+        moving = np.flatnonzero(domain.free) if domain.is_discrete else slice(None)
+        return climb(acquisition, starts, max_iterations, moving)
     return climb_within(
         acquisition,
         starts,

@@ -1,11 +1,13 @@
 """Thompson sampling: maximise one continuous path of the posterior, or a grid draw."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from guidefbo.agent.surrogate.certain import is_certain
 from guidefbo.agent.surrogate.posterior import Posterior, SamplePath
+from guidefbo.agent.surrogate.sums import BySums, by_sums
 from guidefbo.core.arrays import Point, Points, Values
 from guidefbo.core.designs import sobol
 
@@ -34,6 +36,10 @@ class PathAcquisition:
     def value(self, X: Points) -> Values:
         """Return the path at the rows of X."""
         return self.path.value(X)
+
+    def by_sums(self) -> BySums[Any] | None:
+        """Return the path, by sums."""
+        return by_sums(self.path)
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the path and its gradient at the rows of X."""

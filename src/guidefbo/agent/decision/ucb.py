@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.agent.surrogate.sums import BySums, by_sums, join
 from guidefbo.core.arrays import Points, Values
 
 
@@ -36,11 +37,18 @@ class UpperConfidence:
 
     def value(self, X: Points) -> Values:
         """Return the acquisition at the rows of X."""
-        mean, std = self.posterior.predict(X)
-        return mean + self.multiplier * std  # E20
+        return self._combine(self.posterior.predict(X))
+
+    def by_sums(self) -> BySums[Values] | None:
+        """Return the acquisition, by sums."""
+        return join(self._combine, by_sums(self.posterior))
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the acquisition and its gradient at the rows of X."""
         mean, std, mean_gradient, std_gradient = self.posterior.moments(X)
         value = mean + self.multiplier * std  # E20
         return value, mean_gradient + self.multiplier * std_gradient
+
+    def _combine(self, moments: tuple[Values, Values]) -> Values:
+        mean, std = moments
+        return mean + self.multiplier * std  # E20

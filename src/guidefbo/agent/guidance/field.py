@@ -6,7 +6,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from guidefbo.core.arrays import Points, Values
+from guidefbo.agent.surrogate.sums import BySums, Quadratics
+from guidefbo.core.arrays import Matrix, Points, Values
 from guidefbo.core.component import Components
 
 
@@ -38,6 +39,18 @@ class GuidanceField:
         """Return G at the rows of X."""
         return self.with_gradient(X)[0]
 
+    def by_sums(self) -> BySums[Values] | None:
+        """Return G, by sums; None where coordinates are correlated."""
+        if self.precisions.ndim == 3:
+            return None
+        pull = self.precisions * self.centers
+        sums = Quadratics(
+            squares=self.precisions.T.copy(),
+            slopes=(-2.0 * pull).T.copy(),
+            constants=np.einsum("pd,pd->p", pull, self.centers),
+        )
+        return BySums(sums=sums, finish=lambda S: _height(self._bumps(S)))
+
     def with_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return G and its gradient at the rows of X."""
         difference = X[:, None, :] - self.centers
@@ -46,10 +59,16 @@ class GuidanceField:
         else:
             pull = difference * self.precisions
         distance = np.einsum("bpd,bpd->bp", difference, pull)
-        bumps = self.weights * np.exp(-0.5 * distance)
-        # The weights may sum to one plus rounding; G may not.
-        G = np.minimum(bumps.sum(axis=1), 1.0)  # E15
-        return G, -np.einsum("bp,bpd->bd", bumps, pull)
+        bumps = self._bumps(distance)
+        return _height(bumps), -np.einsum("bp,bpd->bd", bumps, pull)
+
+    def _bumps(self, distance: Matrix) -> Matrix:
+        return self.weights * np.exp(-0.5 * distance)
+
+
+def _height(bumps: Matrix) -> Values:
+    # The weights may sum to one plus rounding; G may not.
+    return np.minimum(bumps.sum(axis=1), 1.0)  # E15
 
 
 def _invert(components: Components) -> NDArray[np.float64]:

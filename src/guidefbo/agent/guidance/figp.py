@@ -17,6 +17,7 @@ from guidefbo.agent.surrogate.posterior import (
     Posterior,
     SamplePath,
 )
+from guidefbo.agent.surrogate.sums import BySums, by_sums, join
 from guidefbo.core.arrays import Matrix, Points, Values
 
 
@@ -36,8 +37,11 @@ class InterventionalPosterior:
 
     def predict(self, X: Points) -> tuple[Values, Values]:
         """Return the mean and standard deviation at the rows of X."""
-        mean, std = self.local.predict(X)
-        return mean, self.scaling(X) * std  # E18
+        return _widen(self.local.predict(X), self.scaling(X))
+
+    def by_sums(self) -> BySums[tuple[Values, Values]] | None:
+        """Return the mean and standard deviation, by sums."""
+        return join(_widen, by_sums(self.local), by_sums(self.scaling))
 
     def moments(self, X: Points) -> Moments:
         """Return mean, standard deviation and their gradients at the rows of X."""
@@ -105,6 +109,9 @@ class InterventionalFantasies:
         S, dS = self.posterior.scaling.with_gradient(X)
         departure = means - prior.mean[:, None]
 
+        def widened_std_gradient() -> Points:
+            return S[:, None] * std_gradient() + std[:, None] * dS
+
         def pull_back(sensitivity: Matrix) -> Points:
             from_mean = sensitivity.sum(axis=1) * (1.0 - S)
             from_scale = np.einsum("bm,bm->b", sensitivity, departure)
@@ -117,8 +124,17 @@ class InterventionalFantasies:
         return FantasyMoments(
             means=prior.mean[:, None] + S[:, None] * departure,
             std=S * std,
-            std_gradient=S[:, None] * std_gradient + std[:, None] * dS,
+            std_gradient=widened_std_gradient,
             pull_back=pull_back,
+        )
+
+    def by_sums(self) -> BySums[tuple[Matrix, Values]] | None:
+        """Return the conditioned means and standard deviation, by sums."""
+        return join(
+            _widen_fantasies,
+            by_sums(self.local_fantasies),
+            by_sums(self.posterior.local),
+            by_sums(self.posterior.scaling),
         )
 
 
@@ -133,8 +149,20 @@ class InterventionalPath:
 
     def value(self, X: Points) -> Values:
         """Return the path's values at the rows of X."""
-        mean, _ = self.posterior.local.predict(X)
-        return mean + self.posterior.scaling(X) * (self.path.value(X) - mean)  # E19
+        return _widen_path(
+            self.path.value(X),
+            self.posterior.local.predict(X),
+            self.posterior.scaling(X),
+        )
+
+    def by_sums(self) -> BySums[Values] | None:
+        """Return the path's values, by sums."""
+        return join(
+            _widen_path,
+            by_sums(self.path),
+            by_sums(self.posterior.local),
+            by_sums(self.posterior.scaling),
+        )
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the path's values and gradients at the rows of X."""
@@ -149,3 +177,21 @@ class InterventionalPath:
             + departure[:, None] * dS
         )
         return value, gradient
+
+
+def _widen(moments: tuple[Values, Values], S: Values) -> tuple[Values, Values]:
+    mean, std = moments
+    return mean, S * std  # E18
+
+
+def _widen_fantasies(
+    conditioned: tuple[Matrix, Values], prior: tuple[Values, Values], S: Values
+) -> tuple[Matrix, Values]:
+    (means, std), (mean, _) = conditioned, prior
+    departure = means - mean[:, None]
+    return mean[:, None] + S[:, None] * departure, S * std
+
+
+def _widen_path(path: Values, prior: tuple[Values, Values], S: Values) -> Values:
+    mean, _ = prior
+    return mean + S * (path - mean)  # E19

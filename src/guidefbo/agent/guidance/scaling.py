@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guidefbo.agent.guidance.field import GuidanceField
-from guidefbo.agent.surrogate.kernel import squared_distances
-from guidefbo.core.arrays import Points, Values
+from guidefbo.agent.surrogate.kernel import distances_by_sums, squared_distances
+from guidefbo.agent.surrogate.sums import BySums, join
+from guidefbo.core.arrays import Matrix, Points, Values
 from guidefbo.core.designs import sobol_grid
 
 KNOWN_RADIUS = 1e-5
@@ -63,6 +64,16 @@ class LocalScaling:
         lam = np.where(known, 0.0, self.strength)
         return 1.0 + lam * G, lam[:, None] * dG  # E16
 
+    def by_sums(self) -> BySums[Values] | None:
+        """Return S, by sums."""
+        unit = np.ones(self.observed.shape[1])
+        norms = np.einsum("ij,ij->i", self.observed, self.observed)
+        distances = distances_by_sums(unit, self.observed, norms)
+        return join(self._widen, self.field.by_sums(), distances)
+
+    def _widen(self, G: Values, q: Matrix) -> Values:
+        return 1.0 + np.where(_is_near(q), 0.0, self.strength) * G  # E16
+
     def _is_known(self, X: Points) -> NDArray[np.bool_]:
         # Near points are near in the first coordinate, and few are: a quick look. Twice
         # the radius, because distances below are rounded.
@@ -70,8 +81,11 @@ class LocalScaling:
         if (gaps >= 2.0 * KNOWN_RADIUS).all():
             return np.zeros(len(X), dtype=np.bool_)
         unit = np.ones(X.shape[1])
-        q = squared_distances(X, self.observed, unit)
-        return q.min(axis=1) < KNOWN_RADIUS**2
+        return _is_near(squared_distances(X, self.observed, unit))
+
+
+def _is_near(q: Matrix) -> NDArray[np.bool_]:
+    return q.min(axis=1) < KNOWN_RADIUS**2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

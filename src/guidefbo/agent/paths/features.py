@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guidefbo.agent.paths.frequencies import draw_frequencies
+from guidefbo.agent.surrogate.sums import BySums, angles_by_sums
 from guidefbo.core.arrays import Matrix, Point, Points, Values
 
 
@@ -38,7 +39,11 @@ class FeatureMap:
 
     def __call__(self, X: Points) -> Matrix:
         """Return φ at the rows of X, (n, D)."""
-        return self.amplitude * np.cos(X @ self.frequencies.T + self.phases)  # E07
+        return self._wave(X @ self.frequencies.T + self.phases)
+
+    def by_sums(self) -> BySums[Matrix]:
+        """Return φ, by sums."""
+        return angles_by_sums(self.frequencies, self.phases).then(self._wave)
 
     def single(self, X: Points) -> NDArray[np.float32]:
         """Return φ in single precision, for values that are only compared."""
@@ -47,3 +52,6 @@ class FeatureMap:
         np.cos(angles, out=angles)
         angles *= np.float32(self.amplitude)
         return angles
+
+    def _wave(self, angles: Matrix) -> Matrix:
+        return self.amplitude * np.cos(angles)  # E07

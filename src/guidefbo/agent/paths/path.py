@@ -8,7 +8,8 @@ import numpy as np
 from guidefbo.agent.paths.features import FeatureMap
 from guidefbo.agent.paths.weights import WeightPosterior
 from guidefbo.agent.surrogate.gp import GaussianProcess
-from guidefbo.core.arrays import Points, Values
+from guidefbo.agent.surrogate.sums import BySums, join
+from guidefbo.core.arrays import Matrix, Points, Values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,11 @@ class FeaturePath:
 
     def value(self, X: Points) -> Values:
         """Return the path's values at the rows of X."""
-        return self.gp.predict_mean(X) + self.features(X) @ self.weights
+        return self._add(self.gp.predict_mean(X), self.features(X))
+
+    def by_sums(self) -> BySums[Values] | None:
+        """Return the path's values, by sums."""
+        return join(self._add, self.gp.mean_by_sums(), self.features.by_sums())
 
     def residual(self, X: Points) -> tuple[Values, Points]:
         """Return the centred residual and its gradient at the rows of X."""
@@ -50,3 +55,6 @@ class FeaturePath:
         moments = self.gp.moments(X)
         residual, gradient = self.residual(X)
         return moments.mean + residual, moments.mean_gradient + gradient  # E09
+
+    def _add(self, mean: Values, Phi: Matrix) -> Values:
+        return mean + Phi @ self.weights  # E09

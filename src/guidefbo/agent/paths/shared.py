@@ -24,6 +24,7 @@ from scipy.linalg import lapack
 
 from guidefbo.agent.paths.frequencies import draw_frequencies
 from guidefbo.agent.paths.weights import WeightPosterior
+from guidefbo.agent.surrogate.sums import BySums, angles_by_sums
 from guidefbo.core.arrays import Matrix, OtherValues, Points, Values
 from guidefbo.core.streams import Address, Purpose, Streams
 
@@ -74,6 +75,15 @@ class SharedPath:
     def value(self, X: Points) -> Values:
         """Return the function's values at the rows of X."""
         return self.features(X) @ self.weights
+
+    def by_sums(self) -> BySums[Values]:
+        """Return the function's values, by sums."""
+        angles = angles_by_sums(self.features.frequencies, self.features.phases)
+        return angles.then(self._at_angles)
+
+    def _at_angles(self, angles: Matrix) -> Values:
+        g = np.cos(angles)
+        return g @ self.weights / np.linalg.norm(g, axis=1)  # E45
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the function's values and gradients at the rows of X.

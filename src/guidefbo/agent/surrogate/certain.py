@@ -90,7 +90,7 @@ class CertainFantasies:
         return FantasyMoments(
             means=np.repeat(mean[:, None], self.num_fantasies, axis=1),
             std=std,
-            std_gradient=std_gradient,
+            std_gradient=lambda: std_gradient,
             pull_back=pull_back,
         )
 

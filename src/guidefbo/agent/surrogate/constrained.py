@@ -31,6 +31,7 @@ from guidefbo.agent.surrogate.posterior import (
     Moments,
     SamplePath,
 )
+from guidefbo.agent.surrogate.sums import BySums
 from guidefbo.core.arrays import Matrix, Others, Points, Values
 from guidefbo.core.designs import sobol
 
@@ -87,10 +88,11 @@ class ConstrainedPosterior:
 
     def predict(self, X: Points) -> tuple[Values, Values]:
         """Return the mean and standard deviation at the rows of X."""
-        gp = self.average
-        k = matern52(gp.distances(X), gp.hyper.outputscale)
-        std, _ = self._std(k, k @ gp.inverse_factor.T)
-        return gp.hyper.mean + k @ gp.alpha, std
+        return self._predict(self.average.distances(X))
+
+    def by_sums(self) -> BySums[tuple[Values, Values]]:
+        """Return the mean and standard deviation, by sums."""
+        return self.average.distances_by_sums().then(self._predict)
 
     def moments(self, X: Points) -> Moments:
         """Return mean, standard deviation and their gradients at the rows of X."""
@@ -158,6 +160,12 @@ class ConstrainedPosterior:
         alpha = L_inv.T @ (L_inv @ (y - gp.hyper.mean))
         return replace(gp, y=y, alpha=alpha)  # E60
 
+    def _predict(self, q: Matrix) -> tuple[Values, Values]:
+        gp = self.average
+        k = matern52(q, gp.hyper.outputscale)
+        std, _ = self._std(k, k @ gp.inverse_factor.T)
+        return gp.hyper.mean + k @ gp.alpha, std
+
     def _std(self, k: Matrix, w: Matrix) -> tuple[Values, Matrix]:
         u = k @ self.spread
         variance = conditional_std(w, self.average.hyper.outputscale) ** 2
@@ -187,3 +195,7 @@ class ConstrainedFantasies:
     def moments(self, X: Points) -> FantasyMoments:
         """Return the conditioned moments at the rows of X."""
         return self.inner.moments(X)
+
+    def by_sums(self) -> BySums[tuple[Matrix, Values]]:
+        """Return the conditioned means and standard deviation, by sums."""
+        return self.inner.by_sums()

@@ -18,7 +18,8 @@ from guidefbo.agent.surrogate.kernel import (
 )
 from guidefbo.agent.surrogate.linalg import factorise, invert_factor
 from guidefbo.agent.surrogate.posterior import FantasyMoments
-from guidefbo.core.arrays import Matrix, Points
+from guidefbo.agent.surrogate.sums import BySums
+from guidefbo.core.arrays import Matrix, Points, Values
 from guidefbo.core.designs import sobol
 
 NUGGET = 1e-7
@@ -67,7 +68,10 @@ class LocalFantasies:
         k, slope = matern52_with_slope(self.gp.distances(X), hyper.outputscale)
         w = k @ self.inverse_factor.T
         std = conditional_std(w, hyper.outputscale)
-        v = (w @ self.inverse_factor) * slope
+
+        def std_gradient() -> Points:
+            v = (w @ self.inverse_factor) * slope
+            return self.gp.contract(v, X) / -std[:, None]
 
         def pull_back(sensitivity: Matrix) -> Points:
             return self.gp.contract((sensitivity @ self.weights.T) * slope, X)
@@ -75,6 +79,17 @@ class LocalFantasies:
         return FantasyMoments(
             means=hyper.mean + k @ self.weights,
             std=std,
-            std_gradient=self.gp.contract(v, X) / -std[:, None],
+            std_gradient=std_gradient,
             pull_back=pull_back,
         )
+
+    def by_sums(self) -> BySums[tuple[Matrix, Values]]:
+        """Return the conditioned means and standard deviation, by sums."""
+        return self.gp.distances_by_sums().then(self._predict)
+
+    def _predict(self, q: Matrix) -> tuple[Matrix, Values]:
+        """Return the conditioned means and std at distances q, (b, n)."""
+        hyper = self.gp.hyper
+        k = matern52(q, hyper.outputscale)
+        std = conditional_std(k @ self.inverse_factor.T, hyper.outputscale)
+        return hyper.mean + k @ self.weights, std

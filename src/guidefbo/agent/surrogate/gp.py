@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guidefbo.agent.surrogate.kernel import (
+    distances_by_sums,
     matern52,
     matern52_with_slope,
     scaled_distances,
@@ -25,6 +26,7 @@ from guidefbo.agent.surrogate.kernel import (
 )
 from guidefbo.agent.surrogate.linalg import factorise, invert_factor
 from guidefbo.agent.surrogate.posterior import Fantasies, Moments, SamplePath
+from guidefbo.agent.surrogate.sums import BySums
 from guidefbo.core.arrays import Matrix, Point, Points, Values
 
 STD_FLOOR = 1e-6
@@ -113,14 +115,19 @@ class GaussianProcess:
 
     def predict(self, X: Points) -> tuple[Values, Values]:
         """Return the mean and standard deviation at the rows of X."""
-        k = self._cross(X)
-        return self.hyper.mean + k @ self.alpha, conditional_std(
-            k @ self.inverse_factor.T, self.hyper.outputscale
-        )
+        return self._predict(self.distances(X))
+
+    def by_sums(self) -> BySums[tuple[Values, Values]]:
+        """Return the mean and standard deviation, by sums."""
+        return self.distances_by_sums().then(self._predict)
 
     def predict_mean(self, X: Points) -> Values:
         """Return the mean at the rows of X."""
-        return self.hyper.mean + self._cross(X) @ self.alpha  # E02
+        return self._predict_mean(self.distances(X))
+
+    def mean_by_sums(self) -> BySums[Values]:
+        """Return the mean, by sums."""
+        return self.distances_by_sums().then(self._predict_mean)
 
     def moments(self, X: Points) -> Moments:
         """Return mean, standard deviation and their gradients at the rows of X."""
@@ -140,7 +147,7 @@ class GaussianProcess:
 
     def joint(self, X: Points) -> tuple[Values, Matrix]:
         """Return the mean vector and covariance matrix at the rows of X."""
-        k = self._cross(X)
+        k = matern52(self.distances(X), self.hyper.outputscale)
         w = k @ self.inverse_factor.T
         prior = matern52(
             squared_distances(X, X, self.hyper.lengthscales), self.hyper.outputscale
@@ -169,6 +176,10 @@ class GaussianProcess:
         """Return q between the rows of X and the observed inputs, (b, n)."""
         return scaled_distances(X, self.hyper.lengthscales, self.scaled, self.norms)
 
+    def distances_by_sums(self) -> BySums[Matrix]:
+        """Return q to the observed inputs, by sums."""
+        return distances_by_sums(self.hyper.lengthscales, self.scaled, self.norms)
+
     def contract(
         self, sensitivity: NDArray[np.float64], X: Points
     ) -> NDArray[np.float64]:
@@ -179,5 +190,14 @@ class GaussianProcess:
         inner *= 2.0 / self.hyper.lengthscales**2
         return inner
 
-    def _cross(self, X: Points) -> Matrix:
-        return matern52(self.distances(X), self.hyper.outputscale)
+    def _predict(self, q: Matrix) -> tuple[Values, Values]:
+        """Return the mean and standard deviation at distances q, (b, n)."""
+        k = matern52(q, self.hyper.outputscale)
+        return self.hyper.mean + k @ self.alpha, conditional_std(
+            k @ self.inverse_factor.T, self.hyper.outputscale
+        )
+
+    def _predict_mean(self, q: Matrix) -> Values:
+        """Return the mean at distances q, (b, n)."""
+        k = matern52(q, self.hyper.outputscale)
+        return self.hyper.mean + k @ self.alpha  # E02

@@ -13,6 +13,7 @@ References:
 import numpy as np
 from numpy.typing import NDArray
 
+from guidefbo.agent.surrogate.sums import BySums, Quadratics
 from guidefbo.core.arrays import Matrix, Others, OtherValues, Point, Points
 
 Reals = NDArray[np.float64]
@@ -41,6 +42,18 @@ def scaled_distances(
     q += np.einsum("ij,ij->i", A, A)[:, None]
     q += norms
     return np.maximum(q, 0.0, out=q)
+
+
+def distances_by_sums(
+    lengthscales: Point, scaled: Others, norms: OtherValues
+) -> BySums[Matrix]:
+    """Return q to rows that are scaled already, by sums over the coordinates."""
+    sums = Quadratics(
+        squares=lengthscales[:, None] ** -2.0,
+        slopes=(-2.0 * scaled / lengthscales).T.copy(),
+        constants=norms,
+    )
+    return BySums(sums=sums, finish=lambda S: np.maximum(S, 0.0))
 
 
 def matern52(q: Reals, outputscale: float) -> Reals:

@@ -13,6 +13,7 @@ import numpy as np
 
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Fantasies, Moments, SamplePath
+from guidefbo.agent.surrogate.sums import BySums, join
 from guidefbo.core.arrays import Matrix, Points, Values
 
 
@@ -43,10 +44,11 @@ class MixedPosterior:
 
     def predict(self, X: Points) -> tuple[Values, Values]:
         """Return the mean and standard deviation at the rows of X."""
-        moments = [(w, *model.predict(X)) for w, model in self.parts]
-        mean = _sum([w * mu for w, mu, _ in moments])
-        spread = [w * (std**2 + (mu - mean) ** 2) for w, mu, std in moments]
-        return mean, np.sqrt(_sum(spread))  # E65
+        return self._combine(*(model.predict(X) for _, model in self.parts))
+
+    def by_sums(self) -> BySums[tuple[Values, Values]] | None:
+        """Return the mean and standard deviation, by sums."""
+        return join(self._combine, *(model.by_sums() for _, model in self.parts))
 
     def moments(self, X: Points) -> Moments:
         """Return mean, standard deviation and their gradients at the rows of X."""
@@ -85,6 +87,13 @@ class MixedPosterior:
     def sample_path(self, num_features: int, stream: np.random.Generator) -> SamplePath:
         """Draw one continuous path, of one part."""
         return self._part(stream).sample_path(num_features, stream)
+
+    def _combine(self, *moments: tuple[Values, Values]) -> tuple[Values, Values]:
+        weights = [w for w, _ in self.parts]
+        parts = [(w, *own) for w, own in zip(weights, moments, strict=True)]
+        mean = _sum([w * mu for w, mu, _ in parts])
+        spread = [w * (std**2 + (mu - mean) ** 2) for w, mu, std in parts]
+        return mean, np.sqrt(_sum(spread))  # E65
 
     def _part(self, stream: np.random.Generator) -> GaussianProcess:
         return self.models[int(stream.choice(len(self.models), p=self.weights))]

@@ -30,7 +30,8 @@ class FantasyMoments(NamedTuple):
     means: Matrix
     """(b, m)."""
     std: Values
-    std_gradient: Points
+    std_gradient: Callable[[], Points]
+    """Work out its gradient, which a plain value has no use for."""
     pull_back: Callable[[Matrix], Points]
     """Turn (b, m) sensitivities of the means into (b, d) input gradients."""
 

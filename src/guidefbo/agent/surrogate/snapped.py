@@ -12,6 +12,7 @@ References:
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from guidefbo.agent.surrogate.posterior import (
     Posterior,
     SamplePath,
 )
+from guidefbo.agent.surrogate.sums import BySums, by_sums
 from guidefbo.core.arrays import Matrix, Points, Values
 from guidefbo.core.domain import Domain
 
@@ -43,6 +45,10 @@ class SnappedPosterior:
     def predict(self, X: Points) -> tuple[Values, Values]:
         """Return the mean and standard deviation at the rows of X."""
         return self.inner.predict(self.domain.snap(X))  # E39
+
+    def by_sums(self) -> BySums[Any] | None:
+        """Return the mean and standard deviation, by sums."""
+        return by_sums(self.inner)
 
     def moments(self, X: Points) -> Moments:
         """Return mean, standard deviation and their gradients at the rows of X."""
@@ -98,15 +104,22 @@ class SnappedFantasies:
         means, std, std_gradient, pull_back = self.inner.moments(self.domain.snap(X))
         free = self.domain.free
 
+        def std_gradient_free() -> Points:
+            return std_gradient() * free
+
         def pull_back_free(sensitivity: Matrix) -> Points:
             return pull_back(sensitivity) * free
 
         return FantasyMoments(
             means=means,
             std=std,
-            std_gradient=std_gradient * free,
+            std_gradient=std_gradient_free,
             pull_back=pull_back_free,
         )
+
+    def by_sums(self) -> BySums[Any] | None:
+        """Return the conditioned means and standard deviation, by sums."""
+        return by_sums(self.inner)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,3 +139,7 @@ class SnappedPath:
         """Return the path's values and gradients at the rows of X."""
         value, gradient = self.inner.value_and_gradient(self.domain.snap(X))
         return value, gradient * self.domain.free
+
+    def by_sums(self) -> BySums[Any] | None:
+        """Return the path's values, by sums."""
+        return by_sums(self.inner)

@@ -33,6 +33,7 @@ from guidefbo.agent.surrogate.curvature import (
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.kernel import matern52, matern52_with_slope
 from guidefbo.agent.surrogate.linalg import factorise, invert_factor
+from guidefbo.agent.surrogate.sums import BySums, Quadratics, join
 from guidefbo.core.arrays import Matrix, Point, Points, Values
 
 BEND, BEND_SD = -2.0, 0.8
@@ -100,6 +101,18 @@ class TrendPosterior:
         """Return the mean at the rows of X."""
         return self.rest.predict_mean(X) + self._quadratic(X - 0.5)  # E84
 
+    def by_sums(self) -> BySums[Values] | None:
+        """Return the mean, by sums."""
+        slopes, bends = self._terms
+        constant = self.weights[0] + (bends / 6.0 - slopes / 2.0).sum()
+        quadratic = Quadratics(
+            squares=bends[:, None],
+            slopes=(slopes - bends)[:, None],
+            constants=np.array([constant]),
+        )
+        trend = BySums(sums=quadratic, finish=lambda S: S[:, 0])
+        return join(_add, self.rest.mean_by_sums(), trend)
+
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the mean and its gradient at the rows of X."""
         gp = self.rest
@@ -147,6 +160,10 @@ class TrendPosterior:
         """Slopes and bends of the quadratic at the middle of the cube, (d,) each."""
         d, β = self.dim, self.weights
         return β[1 : d + 1], β[d + 1] + β[d + 2 :]
+
+
+def _add(mean: Values, trend: Values) -> Values:
+    return mean + trend
 
 
 def _prior(gp: GaussianProcess) -> tuple[Values, Values]:
