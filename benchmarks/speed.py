@@ -11,7 +11,8 @@ averaged over rounds and agents and scaled to 16 agents x 50 rounds. `--write` p
 table into docs/results/speed.md.
 
 What the compared methods cost next to ours needs no BoTorch: whole runs that take
-turns, and their ratios in docs/results/speed-methods.md.
+turns, and their ratios in docs/results/speed-methods.md; `--only consensus` does the
+same for consensus beside plain UCB, in docs/results/speed-consensus.md.
 """
 
 import argparse
@@ -23,7 +24,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -51,13 +52,16 @@ RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 Times = dict[str, list[float]]
 Row = tuple[str, str, str, bool]
 """What, measured, target, met."""
-OWN_TARGETS = {("cgp-ucb", "guide-ucb"): 1.2, ("cgp-nei", "guide-nei"): 1.7}
+Targets = Mapping[tuple[str, str], float]
 """At most this many times the seconds of the second method."""
+OWN_TARGETS: Targets = {("cgp-ucb", "guide-ucb"): 1.2, ("cgp-nei", "guide-nei"): 1.7}
+CONSENSUS_TARGETS: Targets = {("consensus-ucb", "ucb"): 1.5}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", choices=("botorch", "own"), help="one of the tables")
+    tables = ("botorch", "own", "consensus")
+    parser.add_argument("--only", choices=tables, help="one of the tables")
     parser.add_argument("--agents", type=int, default=4, help="agents timed a round")
     parser.add_argument("--repeats", type=int, default=3, help="repeats of each stage")
     parser.add_argument(
@@ -67,7 +71,16 @@ def main() -> None:
     given = parser.parse_args()
     reports: dict[str, tuple[str, Callable[[], list[str]]]] = {
         "botorch": ("speed.md", lambda: report(given.agents, given.repeats)),
-        "own": ("speed-methods.md", lambda: report_own(given.repeats, given.rounds)),
+        "own": (
+            "speed-methods.md",
+            lambda: report_own("own", OWN_TARGETS, given.repeats, given.rounds),
+        ),
+        "consensus": (
+            "speed-consensus.md",
+            lambda: report_own(
+                "consensus", CONSENSUS_TARGETS, given.repeats, given.rounds
+            ),
+        ),
     }
     for name in (given.only,) if given.only else reports:
         file, work = reports[name]
@@ -121,9 +134,9 @@ def report(num_timed: int, repeats: int) -> list[str]:
     return lines
 
 
-def report_own(repeats: int, num_rounds: int) -> list[str]:
+def report_own(only: str, targets: Targets, repeats: int, num_rounds: int) -> list[str]:
     """Time whole runs of the methods in turn, so that other load meets all alike."""
-    methods = list(dict.fromkeys(name for pair in OWN_TARGETS for name in pair))
+    methods = list(dict.fromkeys(name for pair in targets for name in pair))
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in methods}
     for k in range(repeats):
         for name in methods:
@@ -133,7 +146,7 @@ def report_own(repeats: int, num_rounds: int) -> list[str]:
             processor = time.process_time() - began
             runs[name].append({"processor": processor, **seconds})
     rows: list[Row] = []
-    for (name, ours), most in OWN_TARGETS.items():
+    for (name, ours), most in targets.items():
         pairs = zip(runs[name], runs[ours], strict=True)
         ratios = [one["processor"] / other["processor"] for one, other in pairs]
         ratio = statistics.median(ratios)
@@ -153,7 +166,7 @@ def report_own(repeats: int, num_rounds: int) -> list[str]:
     return [
         "# Speed of the compared methods",
         "",
-        f"Written by `python benchmarks/speed.py --only own --repeats {repeats} "
+        f"Written by `python benchmarks/speed.py --only {only} --repeats {repeats} "
         f"--rounds {num_rounds} --write` on {PROBLEM}, level {LEVEL}, d = {DIM}, "
         f"{NUM_AGENTS} agents, {NUM_INITIAL} first points and {num_rounds} rounds; one "
         f"process, one BLAS thread, {platform.processor() or platform.machine()}. The "
