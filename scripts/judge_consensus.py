@@ -215,6 +215,10 @@ def lie_goal(curves: Curves, lie: str) -> list[str]:
     )
 
 
+def shown(rounds: float) -> str:
+    return f"{rounds:g}" if np.isfinite(rounds) else "never"
+
+
 def by_function(curves: Curves) -> list[str]:
     columns = [
         ("Level 1: ucb", 1, "ucb"),
@@ -244,7 +248,7 @@ def by_function(curves: Curves) -> list[str]:
         cells = [
             f"{np.exp(t[problem].mean()):.2f}" if problem in t else "-" for t in tables
         ]
-        cells += [f"{r[problem]:g}" if problem in r else "-" for r in rounds]
+        cells += [shown(r[problem]) if problem in r else "-" for r in rounds]
         star = "*" if problem in CHOSEN_ON else ""
         lines.append(f"| {problem}{star} | " + " | ".join(cells) + " |")
     return lines
