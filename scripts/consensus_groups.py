@@ -105,7 +105,7 @@ def render(finals: dict[tuple[str, int, int], float], seeds: list[int]) -> list[
         "Written by `python scripts/consensus_groups.py --seeds "
         f"{','.join(map(str, seeds))}`: eight sites around one optimum, eight around "
         "another, Level 1, common shift 0.3, noise 0.1; final mean simple regret, mean "
-        f"over {len(seeds)} seeds.",
+        f"over seeds ({len(seeds)}).",
         "",
         "| function | " + " | ".join(names) + " |",
         "|---|" + "---:|" * len(names),
