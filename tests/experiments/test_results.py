@@ -213,6 +213,8 @@ def test_a_folder_of_another_study_is_refused(store):
         gzip.compress(b'{"format": "guidefbo-pack", "study": {}, "runs": {}}'),
         gzip.compress(json.dumps({"format": "guidefbo-pack"}).encode())[:20],
     ],
+    # Names of their own: gzip writes the time, and workers are not of one second.
+    ids=["nothing", "no-gzip", "a-list", "no-fields", "empty", "cut-short"],
 )
 def test_what_is_no_pack_is_refused(tmp_path, content):
     file = tmp_path / "p.json.gz"
