@@ -22,9 +22,14 @@ OF_RULE = MappingProxyType(
     }
 )
 """Settings of a rule, which every method with that rule has too."""
-OF_GUIDANCE = frozenset({"intervention", "schedule", "max_strength"})
-"""Settings of the control, which only methods that guide have too."""
-GUIDING = ("guide", "consensus", CONTROL)
+OF_GUIDANCE = MappingProxyType(
+    {
+        CONTROL: frozenset({"intervention", "schedule", "max_strength"}),
+        "guide": frozenset({"intervention", "schedule", "max_strength"}),
+        "consensus": frozenset({"intervention", "max_strength"}),
+    }
+)
+"""Settings of the control, and which of them methods that guide have too."""
 
 
 def strategy_and_rule(method: str) -> tuple[str, str]:
@@ -61,8 +66,8 @@ def control_of(contender: Contender, among: Iterable[Contender]) -> Contender | 
 def known_settings(method: str) -> frozenset[str]:
     """Return those settings of a method that it may share with a partner."""
     strategy, rule = strategy_and_rule(method)
-    guidance = OF_GUIDANCE if strategy in GUIDING else frozenset[str]()
-    return OF_ALL | OF_RULE.get(rule, frozenset[str]()) | guidance
+    nothing = frozenset[str]()
+    return OF_ALL | OF_RULE.get(rule, nothing) | OF_GUIDANCE.get(strategy, nothing)
 
 
 def _find(
