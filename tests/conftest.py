@@ -8,12 +8,17 @@ tests hand wrong types to the doors that must refuse them with a sentence.
 
 import inspect
 import os
+import signal
 import typing
 
 import numpy as np
 from beartype import BeartypeConf, beartype
 from hypothesis import HealthCheck, settings
 from jaxtyping import AbstractArray, install_import_hook
+
+# A suite started in the background ignores Ctrl-C, and so would the programs it starts
+# in order to interrupt them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _names_an_array(hint):
