@@ -178,6 +178,28 @@ def test_covariance_of_the_gradient(d, share, monkeypatch):
         assert np.linalg.eigvalsh(C)[0] > 0.0
 
 
+@pytest.mark.parametrize("d", DIMS)
+@pytest.mark.parametrize("share", [SHARES[0], SHARES[-1]])
+def test_covariance_of_the_trend_s_gradient(d, share, monkeypatch):
+    """The textbook's β given the data, its gradient by differences of φ."""
+    gp = make_gp(9, d)
+    model = at_share(gp, share, monkeypatch)
+    _, S = prior_of(gp)
+    F = np.array([phi(x) for x in gp.X])
+    K = full_kernel(gp, share, gp.X, gp.X) + np.diag(gp.noise)
+    cov = S - S @ F.T @ np.linalg.solve(K, F @ S)
+    h = 1e-3
+    for x in places(gp, num_points=2):
+        steps = h * np.eye(d)
+        G = np.array([(phi(x + s) - phi(x - s)) / (2.0 * h) for s in steps])
+        expected = G @ cov @ G.T
+        C = model.trend_gradient_covariance(x)
+        np.testing.assert_allclose(C, expected, atol=1e-8 * expected.max())
+        H = model.trend_hessian()
+        bend = [(phi(x + s) - 2.0 * phi(x) + phi(x - s)) / h**2 for s in steps]
+        assert np.diagonal(H) == pytest.approx(np.array(bend) @ model.weights, rel=1e-5)
+
+
 # What it finds.
 
 

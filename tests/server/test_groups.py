@@ -6,7 +6,14 @@ import pytest
 from guidefbo.core.component import Components
 from guidefbo.methods.build_consensus import consensus_server
 from guidefbo.methods.settings import Settings
-from guidefbo.server.groups import MIN_SIZE, _bisect, split_groups
+from guidefbo.server.groups import (
+    GAP,
+    MARGIN,
+    MIN_SIZE,
+    _bisect,
+    _stands_out,
+    split_groups,
+)
 from guidefbo.wire.consensus import PeakUpload
 
 
@@ -50,19 +57,54 @@ def test_three_groups_and_their_sizes():
     assert sets(split_groups(Y)) == expected
 
 
-def test_the_limit_by_hand():
-    """E87: six points on a line at ±a, spread s about these: 2/π (√6 + 1)² · 2."""
-    limit = 2.0 * (2.0 / np.pi) * (np.sqrt(6.0) + 1.0) ** 2
+def test_the_gap_by_hand():
+    """E87: six points on a line at ±a, spread 1 about these: 2 a of √(4 / 4) apart.
 
-    def ratio(a):
-        # Within: two clouds of -s, 0, s, so 4 s² over (6 - 2); between: 6 a².
-        return 6.0 * a**2 / (4.0 / 4.0)
-
+    On a line only the gap decides: all of the scatter is along it.
+    """
     for factor, splits in ((0.99, False), (1.01, True)):
-        a = np.sqrt(limit * factor / 6.0)
-        assert ratio(a) == pytest.approx(limit * factor)
+        a = 0.5 * GAP * factor
         Y = np.array([[-a - 1], [-a], [-a + 1], [a - 1], [a], [a + 1]])
         assert (_bisect(Y) is not None) is splits
+
+
+def test_the_margin_by_hand():
+    """E87: two halves of eight, at ±a on the first axis, ±1 on axes of their own.
+
+    Within lie 16, of (16 - 1) · 9 degrees of freedom less 2/π (√16 + √9)²; between lie
+    16 a². Nothing lies along the line between the middles, so the gap is as wide as
+    can be.
+    """
+    edge = (2.0 / np.pi) * (4.0 + 3.0) ** 2
+    limit = MARGIN * edge * 16.0 / (15.0 * 9.0 - edge) / 16.0
+    spread = np.kron(np.eye(8), np.array([[1.0], [-1.0]]))
+    for factor, splits in ((0.99, False), (1.01, True)):
+        a = np.sqrt(limit * factor)
+        Y = np.hstack([np.repeat([[a], [-a]], 8, axis=0), spread])
+        A, B = Y[:8], Y[8:]
+        assert _stands_out(A, B) is splits
+
+
+@pytest.mark.parametrize("d", [2, 3, 10])
+def test_one_wide_coordinate_is_no_two_groups(d):
+    """E87: more scatter than of noise, and no gap."""
+    rng = np.random.default_rng(6)
+    widths = np.r_[3.0, np.full(d - 1, 0.3)]
+    split = [
+        len(split_groups(widths * rng.standard_normal((16, d)))) > 1 for _ in range(200)
+    ]
+    assert np.mean(split) < 0.05
+
+
+def test_liars_in_concert_are_a_group_of_their_own():
+    """E87: four of sixteen at a corner; the honest hear of honest places only."""
+    rng = np.random.default_rng(7)
+    for _ in range(50):
+        Y = np.clip(
+            rng.uniform(0.2, 0.8, 10) + 0.1 * rng.standard_normal((16, 10)), 0, 1
+        )
+        Y[12:] = 1.0
+        assert sets(split_groups(Y)) == [list(range(12)), [12, 13, 14, 15]]
 
 
 def test_small_and_equal():
@@ -101,14 +143,15 @@ def places(server, messages) -> dict[int, np.ndarray]:
 
 
 def test_every_group_hears_of_its_own_place():
-    """One place for all is the place of none; off unless asked for."""
+    """One place for all is the place of none."""
     Y = np.clip(two_clouds(np.random.default_rng(4), std=0.03), 0.0, 1.0)
-    apart = places(consensus_server(Settings(groups="found")), uploads(Y))
-    together = places(consensus_server(Settings()), uploads(Y))
+    found = consensus_server(Settings(aim="others"))
+    one = consensus_server(Settings(aim="others", groups="one"))
+    apart, together = places(found, uploads(Y)), places(one, uploads(Y))
     for n in range(16):
         own = Y[:8] if n < 8 else Y[8:]
         assert np.abs(apart[n] - own.mean(axis=0)).max() < 0.05
         assert np.abs(together[n] - 0.5).max() < 0.1
-    alone = places(consensus_server(Settings()), uploads(Y[:8]))
+    alone = places(one, uploads(Y[:8]))
     for n in range(8):
         assert apart[n] == pytest.approx(alone[n], rel=1e-12)

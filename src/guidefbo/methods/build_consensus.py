@@ -6,7 +6,7 @@ from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError
 from guidefbo.methods.settings import Settings
-from guidefbo.server.catalog import FUSIONS
+from guidefbo.server.catalog import AIMS, FUSIONS
 from guidefbo.server.strategies.consensus import ConsensusServer
 
 MAX_SPREAD = 1.0
@@ -37,5 +37,5 @@ def consensus_server(settings: Settings) -> ConsensusServer:
         fusion=FUSIONS[settings.fusion],
         min_spread=settings.min_spread,
         has_groups=settings.groups == "found",
-        shrinks=settings.weight == "shrinkage",
+        aim=AIMS[settings.aim],
     )

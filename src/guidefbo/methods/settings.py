@@ -7,7 +7,13 @@ from typing import Any, Self
 from guidefbo.agent.catalog import BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
 from guidefbo.core.errors import SettingsError, refuse_unknown
 from guidefbo.core.numbers import is_finite_number, shown
-from guidefbo.server.catalog import DISPATCHES, FUSIONS, MERGINGS, REWEIGHTINGS
+from guidefbo.server.catalog import (
+    AIMS,
+    DISPATCHES,
+    FUSIONS,
+    MERGINGS,
+    REWEIGHTINGS,
+)
 
 
 def _count(default: int, text: str, low: int = 1) -> Any:
@@ -74,10 +80,8 @@ class Settings:
     )
     fusion: str = _part("trimmed", "consensus: one place of many", FUSIONS)
     min_spread: float = _real(0.15, "consensus: smallest std of the others' place")
-    groups: str = _part("one", "consensus: groups of sites", ("one", "found"))
-    weight: str = _part(
-        "shrinkage", "consensus: weight of the others' place", ("shrinkage", "one")
-    )
+    groups: str = _part("found", "consensus: groups of sites", ("found", "one"))
+    aim: str = _part("blend", "consensus: where a packet points", AIMS)
     consensus_schedule: str = _part(
         "constant", "consensus: strength over rounds", SCHEDULES
     )

@@ -65,7 +65,7 @@ OF_STRATEGY = MappingProxyType(
             "fusion",
             "groups",
             "min_spread",
-            "weight",
+            "aim",
             "consensus_schedule",
             "lie",
             "num_liars",

@@ -38,6 +38,11 @@ class Fused(NamedTuple):
     between: Points
     """τ², the variance between sites."""
 
+    @property
+    def spread(self) -> Points:
+        """How uncertain the optimum of one more site is about θ: error² + τ²."""
+        return self.squared_error + self.between
+
 
 Fusion = Callable[[Reals, Reals], Fused]
 """((groups, sites, d) places, their variances, all positive) -> fused."""

@@ -1,17 +1,23 @@
 """Sites in groups: a mixture of random effects.
 
 Where sites fall into groups with optima of their own, one place for all is the place of
-none. Sites are split in two by 2-means as long as the split explains much more than a
-split of noise would; the places within a group are then fused as ever.
+none. Sites are split in two by 2-means where the halves stand out in two ways; the
+places within a group are then fused as ever. Sites that lie in concert are a group too.
 
-For N points of d independent, equally wide coordinates the best direction carries about
-(√N + √d)² of the scatter (the edge of the Marchenko-Pastur law), and cutting a Gaussian
-in two at its mean takes 2/π of that. The scale is the scatter that remains within, so
-neither the size of the box nor claimed precisions matter.
+More than noise: for N points of d independent, equally wide coordinates the best
+direction carries about (√N + √d)² of the scatter (the edge of the Marchenko-Pastur
+law), and cutting a Gaussian in two at its mean takes 2/π of that. What the cut takes is
+missing from the scatter within, by which noise is judged: of N - 1 times d degrees of
+freedom that share is gone. Of the best direction itself 1 - 2/π is left.
+
+With a gap: one wide coordinate carries more than that without any groups. Along the
+line between the middles, the halves of a Gaussian are 2.6 of their own standard
+deviations apart, those of a uniform 3.5; groups must be further.
 
 References:
     Marchenko and Pastur, Distribution of eigenvalues for some sets of random matrices,
     1967.
+    Ashman, Bird and Zepf, Detecting bimodality in astronomical datasets, 1994.
     Higgins, Thompson and Spiegelhalter, A re-evaluation of random-effects
     meta-analysis, 2009.
 """
@@ -19,12 +25,14 @@ References:
 import numpy as np
 from numpy.typing import NDArray
 
-from guidefbo.core.arrays import Points
+from guidefbo.core.arrays import Others, Points
 
 MIN_SIZE = 3
 """Smallest group: everyone in it hears two others."""
 MARGIN = 2.0
 """How many times as much as of noise a split must explain."""
+GAP = 4.5
+"""How many standard deviations must lie between the middles of two groups."""
 MAX_ITERATIONS = 20
 """Rounds of 2-means."""
 
@@ -47,7 +55,7 @@ def split_groups(centers: Points) -> list[Members]:
 
 def _bisect(Y: Points) -> NDArray[np.bool_] | None:
     """Return who is in the first of two groups, None where one group will do."""
-    N, d = Y.shape
+    N = len(Y)
     if N < 2 * MIN_SIZE:
         return None
     Z = Y - Y.mean(axis=0)
@@ -63,8 +71,20 @@ def _bisect(Y: Points) -> NDArray[np.bool_] | None:
     n = int(is_first.sum())
     if min(n, N - n) < MIN_SIZE:
         return None
-    a, b = Z[is_first].mean(axis=0), Z[~is_first].mean(axis=0)
-    between = float(n * (N - n) / N * ((a - b) ** 2).sum())
-    within = float((Z**2).sum()) - between
-    of_noise = (2.0 / np.pi) * (np.sqrt(N) + np.sqrt(d)) ** 2 * within / ((N - 2) * d)
-    return is_first if between > MARGIN * of_noise else None  # E87
+    return is_first if _stands_out(Z[is_first], Z[~is_first]) else None
+
+
+def _stands_out(A: Points, B: Others) -> bool:
+    """Return whether two halves are more than the halves of one cloud."""
+    n, m, d = len(A), len(B), A.shape[1]
+    N = n + m
+    a, b = A.mean(axis=0), B.mean(axis=0)
+    within = float(((A - a) ** 2).sum() + ((B - b) ** 2).sum())
+    between = n * m / N * float(((a - b) ** 2).sum())
+    edge = (2.0 / np.pi) * (np.sqrt(N) + np.sqrt(d)) ** 2
+    left = max((N - 1) * d - edge, (np.pi / 2.0 - 1.0) * edge)
+    along = np.concatenate([(A - a) @ (a - b), (B - b) @ (a - b)])
+    width = float(along @ along) / (N - 2)  # Times |a - b|².
+    is_more = between * left > MARGIN * edge * within
+    is_apart = float(((a - b) ** 2).sum()) ** 2 > GAP**2 * width
+    return bool(is_more and is_apart)  # E87

@@ -9,6 +9,10 @@ H the Hessian of the mean: a sandwich H⁻¹ C H⁻¹, of precision
 Of all Gaussians without correlation, the one nearest to N(x, Λ⁻¹) in the sense of
 variational inference has the variances 1 / Λ_jj. They stay finite where H is singular.
 
+A rough rest on a smooth trend has steep slopes that lead nowhere: a few steps on they
+point elsewhere, and to first order nobody knows. The trend's own slopes and bends tell
+as well where its summit is; what they know better counts.
+
 References:
     White, Maximum likelihood estimation of misspecified models, 1982: the sandwich.
     Bishop, Pattern Recognition and Machine Learning, section 10.1.2: the diagonal.
@@ -93,7 +97,10 @@ def peak_variance(
         H, C = model.hessian(x), model.gradient_covariance(x)
         held = free & ((x < AT_BOUND) | (x > 1.0 - AT_BOUND))
         moves = free & ~held
-        variance[moves] = _sandwich(model, H, C, moves)
+        of_trend = model.trend_hessian(), model.trend_gradient_covariance(x)
+        variance[moves] = np.minimum(
+            _sandwich(model, H, C, moves), _sandwich(model, *of_trend, moves)
+        )  # E89
         if held.any():
             slope = model.value_and_gradient(x[None])[1][0]
             with np.errstate(divide="ignore", invalid="ignore"):

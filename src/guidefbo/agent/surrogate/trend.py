@@ -135,21 +135,34 @@ class TrendPosterior:
     def hessian(self, x: Point) -> Matrix:
         """Return the Hessian of the mean at one point."""
         H = mean_hessian(self.rest, x)
-        H.flat[:: self.dim + 1] += 2.0 * self._terms[1]
-        return H
+        return H + self.trend_hessian()
 
     def gradient_covariance(self, x: Point) -> Matrix:
         """Return the posterior covariance of the gradient at one point."""
         d, gp = self.dim, self.rest
-        u = x - 0.5
-        G = np.hstack([np.zeros((d, 1)), np.eye(d), 2.0 * u[:, None], np.diag(2.0 * u)])
-        GS = G * self.prior
-        W = gp.inverse_factor @ (gradient_cross(gp, x) + _basis(gp.X) @ GS.T)
-        prior = GS @ G.T
+        prior, cross = self._slopes(x)
+        W = gp.inverse_factor @ (gradient_cross(gp, x) + cross)
         prior.flat[:: d + 1] += (
             GRADIENT_SHARE * gp.hyper.outputscale / (gp.hyper.lengthscales**2)
         )
         return prior - W.T @ W
+
+    def trend_hessian(self) -> Matrix:
+        """Return the Hessian of the quadratic alone, the same everywhere."""
+        return np.diag(2.0 * self._terms[1])
+
+    def trend_gradient_covariance(self, x: Point) -> Matrix:
+        """Return the posterior covariance of the quadratic's gradient at one point."""
+        prior, cross = self._slopes(x)
+        W = self.rest.inverse_factor @ cross
+        return prior - W.T @ W
+
+    def _slopes(self, x: Point) -> tuple[Matrix, Matrix]:
+        """Return prior covariance of the trend's slopes at x, alone and with data."""
+        d, u = self.dim, x - 0.5
+        G = np.hstack([np.zeros((d, 1)), np.eye(d), 2.0 * u[:, None], np.diag(2.0 * u)])
+        GS = G * self.prior
+        return GS @ G.T, _basis(self.rest.X) @ GS.T
 
     def _quadratic(self, U: Points) -> Values:
         slopes, bends = self._terms

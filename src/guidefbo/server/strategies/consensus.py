@@ -1,4 +1,4 @@
-"""The consensus server: a meta-analysis of the other agents' peaks, for each agent."""
+"""The consensus server: a meta-analysis of the agents' peaks, for each of them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from guidefbo.core.arrays import Points
 from guidefbo.core.component import Components
+from guidefbo.server.aims import Aim
 from guidefbo.server.fusion import Fused, Fusion, leave_one_out
 from guidefbo.server.groups import split_groups
 from guidefbo.wire.checks import same_dimension
@@ -26,33 +28,28 @@ class ConsensusServer:
     """Smallest standard deviation of a packet, per coordinate."""
     has_groups: bool
     """Whether unrelated groups of sites are told apart."""
-    shrinks: bool
-    """Whether the weight falls where an agent knows better than the others; else 1."""
+    aim: Aim
+    """Which place an agent is pointed to."""
 
     def aggregate(
         self, uploads: Mapping[int, PeakUpload], t: int, stream: np.random.Generator
     ) -> dict[int, ConsensusPacket]:
-        """Return for every agent that uploaded the place of all the others."""
+        """Return for every agent that uploaded where its optimum is likeliest."""
         del t, stream
         if len(uploads) < 2:
             nobody = np.empty((0, 1))
-            return dict.fromkeys(uploads, _packet(nobody[:, 0], nobody, nobody))
+            return dict.fromkeys(uploads, _packet(nobody, nobody))
         agents = sorted(uploads)
-        fused = self.fuse([uploads[agent] for agent in agents])
-        spread = fused.squared_error + fused.between
-        centers = np.clip(fused.center, 0.0, 1.0)  # E77
-        variances = np.maximum(spread, self.min_spread**2)  # E77
-        weights = np.ones(len(agents))
-        if self.shrinks:
-            own = np.stack([uploads[agent].variance for agent in agents])
-            weights = (own / (own + spread)).mean(axis=1)  # E86
+        centers, variances = self.aim(*self.fuse([uploads[n] for n in agents]))
+        centers = np.clip(centers, 0.0, 1.0)
+        variances = np.maximum(variances, self.min_spread**2)  # E77
         return {
-            agent: _packet(weights[[n]], centers[[n]], variances[[n]])
+            agent: _packet(centers[[n]], variances[[n]])
             for n, agent in enumerate(agents)
         }
 
-    def fuse(self, uploads: list[PeakUpload]) -> Fused:
-        """Return what the others say, row by row, whoever came first."""
+    def fuse(self, uploads: list[PeakUpload]) -> tuple[Points, Points, Fused]:
+        """Return each agent's place, its variance and what the others say of it."""
         for upload in uploads:
             same_dimension(upload.dim, uploads[0].dim, "Every upload")
         centers = np.clip(np.stack([u.center for u in uploads]), 0.0, 1.0)
@@ -66,12 +63,11 @@ class ConsensusServer:
             parts = leave_one_out(self.fusion, centers[members], variances[members])
             for whole, part in zip(fused, parts, strict=True):
                 whole[members] = part
-        return fused
+        return centers, variances, fused
 
 
-def _packet(
-    weights: np.ndarray, centers: np.ndarray, variances: np.ndarray
-) -> ConsensusPacket:
+def _packet(centers: Points, variances: Points) -> ConsensusPacket:
+    weights = np.ones(len(centers))
     return ConsensusPacket(
         components=Components(weights=weights, centers=centers, variances=variances)
     )
