@@ -1,10 +1,11 @@
-"""How far from the sites' common optimum do they agree, after thirty points each?
+"""How well do sites know where their optima are, alone and together?
 
     python scripts/consensus_location.py [--seeds 0,1,2]
 
 No run is made: sixteen sites of a problem, off-centre, observe their initial design and
-say where their optimum is, and the server fuses that. The table, for two models of a
-place and two fusions, goes to docs/results/consensus-location.md.
+say where their optimum is, and the server makes of that what it sends. Two tables, for
+models and fusions and for the places that an agent may be pointed to, go to
+docs/results/consensus-location.md.
 """
 
 import argparse
@@ -15,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.surrogate.model import Model
+from guidefbo.agent.surrogate.model import Fitted, Model
 from guidefbo.agent.surrogate.priors import Priors
+from guidefbo.core.arrays import Points
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.core.threads import single_blas_thread
@@ -24,11 +26,13 @@ from guidefbo.methods.build_consensus import consensus_agent, consensus_server
 from guidefbo.methods.settings import Settings
 from guidefbo.problems.catalog import make_problem
 from guidefbo.simulation.assemble import initial_design
+from guidefbo.wire.consensus import PeakUpload
 
 ROOT = Path(__file__).resolve().parents[1]
 PROBLEMS = ("sphere", "levy", "ackley", "rastrigin", "rosenbrock", "styblinski-tang")
-LEVELS = (1, 2)
+LEVELS = (1, 2, 3)
 PARTS = tuple(product(("process", "trend"), ("dersimonian-laird", "trimmed")))
+AIMS = ("own", "others", "blend")
 NUM_AGENTS, NUM_INITIAL, DIM = 16, 30, 10
 
 
@@ -36,29 +40,39 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", default="0,1,2", help="seeds, with commas")
     seeds = [int(seed) for seed in parser.parse_args().seeds.split(",")]
+    cells = list(product(LEVELS, PROBLEMS))
+    parts: list[np.ndarray] = []
+    aims: list[np.ndarray] = []
+    with single_blas_thread():
+        for done, (level, problem) in enumerate(cells, 1):
+            found = [errors(problem, level, seed) for seed in seeds]
+            parts.append(np.mean([by_part for by_part, _ in found], axis=0))
+            aims.append(np.mean([by_aim for _, by_aim in found], axis=0))
+            print(f"\r{done} of {len(cells)} ", end="", file=sys.stderr, flush=True)
+    num_common = 2 * len(PROBLEMS)
     lines = [
-        "# How far from the common optimum the sites agree",
+        "# How well sites know where their optima are",
         "",
         "Written by `python scripts/consensus_location.py --seeds "
-        f"{','.join(map(str, seeds))}`: root mean squared error of θ a coordinate, in "
-        "box widths, after the initial design of 30 points a site; 16 sites, d = 10, "
-        "common shift 0.3, noise 0.1. θ is for the first site, from all others, and is "
-        "held against the mean of their true optima. The middle of the box is 0.17 off "
-        "on average.",
+        f"{','.join(map(str, seeds))}`: after the initial design of 30 points a site; "
+        "16 sites, d = 10, common shift 0.3, noise 0.1. Root mean squared errors a "
+        "coordinate, in box widths. The middle of the box is 0.17 off the common "
+        "optimum on average.",
         "",
-        "| function | level | " + " | ".join(f"{p}, {f}" for p, f in PARTS) + " |",
-        "|---|---|" + "---:|" * len(PARTS),
+        "## The common place",
+        "",
+        "θ of the others for the first site, against the mean of their true optima.",
+        "",
+        *table(cells[:num_common], parts, [f"{p}, {f}" for p, f in PARTS]),
+        "",
+        "## The own place",
+        "",
+        "Of every site, against its own true optimum: what it says itself (`own`) and "
+        "how far off it claims to be, what the others say (`others`), and the "
+        "prediction from both (`blend`).",
+        "",
+        *table(cells, aims, ["own", "claimed", "others", "blend"]),
     ]
-    table: list[list[float]] = []
-    with single_blas_thread():
-        for problem, level in product(PROBLEMS, LEVELS):
-            errors = np.mean([place_errors(problem, level, s) for s in seeds], axis=0)
-            table.append(errors.tolist())
-            cells = " | ".join(f"{error:.3f}" for error in errors)
-            lines.append(f"| {problem} | {level} | {cells} |")
-            print(f"\r{len(table)} of {2 * len(PROBLEMS)} ", end="", file=sys.stderr)
-    means = np.mean(table, axis=0)
-    lines.append("| **mean** | | " + " | ".join(f"{m:.3f}" for m in means) + " |")
     text = "\n".join(lines) + "\n"
     path = ROOT / "docs" / "results" / "consensus-location.md"
     path.write_text(text, encoding="utf-8")
@@ -66,8 +80,28 @@ def main() -> int:
     return 0
 
 
-def place_errors(name: str, level: int, seed: int) -> list[float]:
-    """Return the error of θ with each pair of parts."""
+def table(
+    cells: list[tuple[int, str]], rows: list[np.ndarray], names: list[str]
+) -> list[str]:
+    """Return the lines of a table, with means by level."""
+    lines = [
+        "| level | function | " + " | ".join(names) + " |",
+        "|---|---|" + "---:|" * len(names),
+    ]
+    for (level, problem), row in zip(cells, rows, strict=False):
+        lines.append(line(level, problem, row))
+    for level in sorted({level for level, _ in cells}):
+        of_level = [r for (k, _), r in zip(cells, rows, strict=False) if k == level]
+        lines.append(line(level, "**mean**", np.mean(of_level, axis=0)))
+    return lines
+
+
+def line(level: int, name: str, row: np.ndarray) -> str:
+    return f"| {level} | {name} | " + " | ".join(f"{v:.3f}" for v in row) + " |"
+
+
+def errors(name: str, level: int, seed: int) -> tuple[list[float], list[float]]:
+    """Return the errors of θ by parts, and those of the own places by aims."""
     streams = Streams(seed)
     problem = make_problem(
         name,
@@ -85,21 +119,44 @@ def place_errors(name: str, level: int, seed: int) -> list[float]:
         )
         for n, (task, X) in enumerate(zip(problem.tasks, design, strict=True))
     ]
-    optima = np.clip([task.maximiser for task in problem.tasks[1:]], 0.0, 1.0)
-    errors: list[float] = []
+    optima = np.clip([task.maximiser for task in problem.tasks], 0.0, 1.0)
+    common = optima[1:].mean(axis=0)
+    by_part: list[float] = []
     for place, fusion in PARTS:
-        settings = Settings(place=place, fusion=fusion)
-        side = consensus_agent(settings, Domain.box(DIM), model)
-        uploads = {
-            n: side.upload(fit.posterior, fit.data, None, streams.of(n, 1))
-            for n, fit in enumerate(fits)
-        }
-        packets = consensus_server(settings).aggregate(
-            uploads, 1, streams.at(Purpose.DISPATCH, t=1)
-        )
-        miss = packets[0].components.centers[0] - optima.mean(axis=0)
-        errors.append(float(np.sqrt(np.mean(miss**2))))
-    return errors
+        settings = Settings(place=place, fusion=fusion, groups="one", aim="others")
+        uploads = say(settings, model, fits, streams)
+        by_part.append(error(pointed(settings, uploads, streams)[0] - common))
+    uploads = say(Settings(), model, fits, streams)
+    places = {
+        aim: error(pointed(Settings(aim=aim), uploads, streams) - optima)
+        for aim in AIMS
+    }
+    claimed = np.sqrt(np.mean([u.variance.mean() for u in uploads.values()]))
+    return by_part, [places["own"], float(claimed), places["others"], places["blend"]]
+
+
+def say(
+    settings: Settings, model: Model, fits: list[Fitted], streams: Streams
+) -> dict[int, PeakUpload]:
+    """Return what every site says of its optimum."""
+    side = consensus_agent(settings, Domain.box(DIM), model)
+    return {
+        n: side.upload(fit.posterior, fit.data, None, streams.of(n, 1))
+        for n, fit in enumerate(fits)
+    }
+
+
+def pointed(
+    settings: Settings, uploads: dict[int, PeakUpload], streams: Streams
+) -> Points:
+    """Return where the packets point, a row for each site."""
+    stream = streams.at(Purpose.DISPATCH, t=1)
+    packets = consensus_server(settings).aggregate(uploads, 1, stream)
+    return np.vstack([packets[n].components.centers for n in sorted(packets)])
+
+
+def error(miss: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(miss**2)))
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ class Cell:
     level: int
     noise: float
     lie: str
+    aim: str
     problem: str
 
 
@@ -73,6 +74,7 @@ def read_curves(pack: Path) -> Curves:
             spec["level"],
             spec["noise"],
             spec["settings"].get("lie", "none"),
+            spec["settings"].get("aim", "blend"),
             spec["problem"],
         )
         curves.setdefault(cell, {})[spec["seed"]] = np.asarray(outcome.curve)
@@ -92,9 +94,15 @@ def log_ratios(
     return ratios
 
 
-def at(method: str, level: int, noise: float = 0.1, lie: str = "none"):
+def at(
+    method: str,
+    level: int,
+    noise: float = 0.1,
+    lie: str = "none",
+    aim: str = "blend",
+) -> Callable[[str], Cell]:
     """Return a function from a problem's name to its cell."""
-    return lambda problem: Cell(method, level, noise, lie, problem)
+    return lambda problem: Cell(method, level, noise, lie, aim, problem)
 
 
 def mean_log(ratios: Mapping[str, NDArray[np.float64]]) -> float:
@@ -121,6 +129,8 @@ def judgement(curves: Curves) -> list[str]:
         lines += speed_goal(curves, level)
     lines += harm_goal(curves)
     lines += [line for lie in LIES for line in lie_goal(curves, lie)]
+    lines += ["", "## What the exchange brings", ""]
+    lines += by_part(curves)
     lines += ["", "## Function by function", ""]
     lines += by_function(curves)
     return lines
@@ -213,6 +223,35 @@ def lie_goal(curves: Curves, lie: str) -> list[str]:
         f"gain, {seen / honest:.0%} of it in logarithms",
         kept >= 0.7,
     )
+
+
+def by_part(curves: Curves) -> list[str]:
+    """Return the exchange held against the same agents that exchange nothing."""
+    lines = [
+        "With `aim=own` every agent is pointed to the place it said itself: the same "
+        "model of the large shape, the same intervention, nothing exchanged. The third "
+        "column is what the exchange adds to that, with its standard error over "
+        "functions in logarithms.",
+        "",
+        "| level | `aim=own` / `ucb` | `consensus-ucb` / `ucb` | the two | lower on |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for level in (1, 2, 3):
+        alone, plain = at(OURS, level, aim="own"), at(PLAIN, level)
+        model = log_ratios(curves, alone, plain)
+        whole = log_ratios(curves, at(OURS, level), plain)
+        added = log_ratios(curves, at(OURS, level), alone)
+        if not added:
+            continue
+        means = np.array([r.mean() for r in added.values()])
+        error = means.std(ddof=1) / np.sqrt(len(means))
+        lines.append(
+            f"| {level} | {np.exp(mean_log(model)):.2f} | "
+            f"{np.exp(mean_log(whole)):.2f} | {np.exp(means.mean()):.2f} "
+            f"(log {means.mean():.2f} ± {error:.2f}) | "
+            f"{int((means < 0.0).sum())} of {len(means)} |"
+        )
+    return lines
 
 
 def shown(rounds: float) -> str:
