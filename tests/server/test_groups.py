@@ -49,6 +49,15 @@ def test_one_group_stays_one(n, draw):
         assert len(split_groups(Y)) == 1
 
 
+@pytest.mark.parametrize(("draw", "limit"), [("normal", 0.05), ("uniform", 0.2)])
+def test_false_splits_on_a_line(draw, limit):
+    """E87: one coordinate leaves noise most ways to look like two groups."""
+    rng = np.random.default_rng(8)
+    draws = rng.standard_normal if draw == "normal" else rng.random
+    split = [len(split_groups(draws((16, 1)))) > 1 for _ in range(300)]
+    assert np.mean(split) < limit
+
+
 def test_three_groups_and_their_sizes():
     rng = np.random.default_rng(2)
     middles = rng.random((3, 10))
