@@ -3,8 +3,8 @@
     python scripts/consensus_location.py [--seeds 0,1,2]
 
 No run is made: sixteen sites of a problem, off-centre, observe their initial design and
-say where their optimum is, and the server makes of that what it sends. Two tables, for
-models and fusions and for the places that an agent may be pointed to, go to
+say where their optimum is, and hear from the server what the others say. Two tables,
+for models and fusions and for the places that an agent may look at, go to
 docs/results/consensus-location.md.
 """
 
@@ -124,35 +124,29 @@ def errors(name: str, level: int, seed: int) -> tuple[list[float], list[float]]:
     by_part: list[float] = []
     for place, fusion in PARTS:
         settings = Settings(place=place, fusion=fusion, groups="one", aim="others")
-        uploads = say(settings, model, fits, streams)
-        by_part.append(error(pointed(settings, uploads, streams)[0] - common))
-    uploads = say(Settings(), model, fits, streams)
-    places = {
-        aim: error(pointed(Settings(aim=aim), uploads, streams) - optima)
-        for aim in AIMS
-    }
+        _, looks = exchange(settings, model, fits, streams)
+        by_part.append(error(looks[0] - common))
+    places: dict[str, float] = {}
+    for aim in AIMS:
+        uploads, looks = exchange(Settings(aim=aim), model, fits, streams)
+        places[aim] = error(looks - optima)
     claimed = np.sqrt(np.mean([u.variance.mean() for u in uploads.values()]))
     return by_part, [places["own"], float(claimed), places["others"], places["blend"]]
 
 
-def say(
+def exchange(
     settings: Settings, model: Model, fits: list[Fitted], streams: Streams
-) -> dict[int, PeakUpload]:
-    """Return what every site says of its optimum."""
+) -> tuple[dict[int, PeakUpload], Points]:
+    """Return what every site says of its optimum, and where it looks thereafter."""
     side = consensus_agent(settings, Domain.box(DIM), model)
-    return {
+    uploads = {
         n: side.upload(fit.posterior, fit.data, None, streams.of(n, 1))
         for n, fit in enumerate(fits)
     }
-
-
-def pointed(
-    settings: Settings, uploads: dict[int, PeakUpload], streams: Streams
-) -> Points:
-    """Return where the packets point, a row for each site."""
     stream = streams.at(Purpose.DISPATCH, t=1)
     packets = consensus_server(settings).aggregate(uploads, 1, stream)
-    return np.vstack([packets[n].components.centers for n in sorted(packets)])
+    looks = [side.landmarks(fit.posterior, packets[n]) for n, fit in enumerate(fits)]
+    return uploads, np.vstack([x for x in looks if x is not None])
 
 
 def error(miss: np.ndarray) -> float:

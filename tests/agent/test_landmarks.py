@@ -11,6 +11,7 @@ from tests.site.sites import LIGHT, LIGHTER, SPACES, packet
 from guidefbo import Float, Int, Space
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.decision.search import maximise_acquisition
+from guidefbo.agent.guidance.aim import AIMS
 from guidefbo.agent.missing import Missing
 from guidefbo.agent.policy import best_points
 from guidefbo.agent.side import Pointing
@@ -44,7 +45,9 @@ class Mute:
 
 
 def policy_of(domain, method="consensus-ucb", **settings):
-    return build_policy(find_method(method), Settings.of(settings), domain, MODEL)
+    # Where the others point, as narrowly as they say.
+    given = {"aim": "others", "min_spread": 0.0, **settings}
+    return build_policy(find_method(method), Settings.of(given), domain, MODEL)
 
 
 def place(center, std=0.2):
@@ -166,13 +169,22 @@ def test_who_points(method):
     assert isinstance(side, Pointing) == method.startswith("consensus-")
 
 
-def test_where_a_packet_points():
-    side = policy_of(Domain.box(2)).side
+def test_where_an_agent_looks():
+    """E88: at the others' place, its own, or between the two."""
     nobody = np.empty((0, 2))
     empty = Components(weights=nobody[:, 0], centers=nobody, variances=nobody)
-    assert side.landmarks(None) is None
-    assert side.landmarks(ConsensusPacket(components=empty)) is None
-    assert side.landmarks(place([0.2, 0.4])).tolist() == [[0.2, 0.4]]
+    gp, told = fitted_on(*make_data(8, 2)).posterior, place([0.2, 0.4])
+    looks = {}
+    for aim in AIMS:
+        side = policy_of(Domain.box(2), aim=aim).side
+        assert side.landmarks(gp, None) is None
+        assert side.landmarks(gp, ConsensusPacket(components=empty)) is None
+        (looks[aim],) = side.landmarks(gp, told)
+    assert looks["others"].tolist() == [0.2, 0.4]
+    y, v = side.place(gp)
+    assert np.array_equal(looks["own"], y)
+    between = (y / v + told.components.centers[0] / 0.04) / (1.0 / v + 1.0 / 0.04)
+    assert looks["blend"] == pytest.approx(between, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["box", "mixed", "cut"])

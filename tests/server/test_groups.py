@@ -21,6 +21,11 @@ def sets(groups):
     return sorted(sorted(group.tolist()) for group in groups)
 
 
+def split(Y, std=0.01):
+    """Return the groups of sites that are sure of their places."""
+    return split_groups(Y, np.full_like(Y, std**2))
+
+
 def two_clouds(rng, n=8, d=10, gap=0.3, std=0.1):
     """Return places of 2n sites, the first half around one place."""
     signs = rng.choice([-1.0, 1.0], d)
@@ -35,7 +40,7 @@ def test_two_groups_are_found(d):
     """E87: three standard deviations apart in every coordinate."""
     rng = np.random.default_rng(0)
     halves = [list(range(8)), list(range(8, 16))]
-    found = [sets(split_groups(two_clouds(rng, d=d))) == halves for _ in range(100)]
+    found = [sets(split(two_clouds(rng, d=d))) == halves for _ in range(100)]
     assert np.mean(found) > 0.9
 
 
@@ -46,7 +51,7 @@ def test_one_group_stays_one(n, draw):
     rng = np.random.default_rng(1)
     for _ in range(100):
         Y = rng.standard_normal((n, 10)) if draw == "normal" else rng.random((n, 10))
-        assert len(split_groups(Y)) == 1
+        assert len(split(Y)) == 1
 
 
 @pytest.mark.parametrize(("draw", "limit"), [("normal", 0.05), ("uniform", 0.2)])
@@ -54,8 +59,8 @@ def test_false_splits_on_a_line(draw, limit):
     """E87: one coordinate leaves noise most ways to look like two groups."""
     rng = np.random.default_rng(8)
     draws = rng.standard_normal if draw == "normal" else rng.random
-    split = [len(split_groups(draws((16, 1)))) > 1 for _ in range(300)]
-    assert np.mean(split) < limit
+    found = [len(split(draws((16, 1)))) > 1 for _ in range(300)]
+    assert np.mean(found) < limit
 
 
 def test_three_groups_and_their_sizes():
@@ -63,7 +68,7 @@ def test_three_groups_and_their_sizes():
     middles = rng.random((3, 10))
     Y = np.repeat(middles, [4, 5, 7], axis=0) + 0.01 * rng.standard_normal((16, 10))
     expected = [list(range(4)), list(range(4, 9)), list(range(9, 16))]
-    assert sets(split_groups(Y)) == expected
+    assert sets(split(Y)) == expected
 
 
 def test_the_gap_by_hand():
@@ -74,7 +79,7 @@ def test_the_gap_by_hand():
     for factor, splits in ((0.99, False), (1.01, True)):
         a = 0.5 * GAP * factor
         Y = np.array([[-a - 1], [-a], [-a + 1], [a - 1], [a], [a + 1]])
-        assert (_bisect(Y) is not None) is splits
+        assert (_bisect(Y, np.full_like(Y, 1e-9)) is not None) is splits
 
 
 def test_the_margin_by_hand():
@@ -91,7 +96,7 @@ def test_the_margin_by_hand():
         a = np.sqrt(limit * factor)
         Y = np.hstack([np.repeat([[a], [-a]], 8, axis=0), spread])
         A, B = Y[:8], Y[8:]
-        assert _stands_out(A, B) is splits
+        assert _stands_out(A, B, np.full(9, 1e-9)) is splits
 
 
 @pytest.mark.parametrize("d", [2, 3, 10])
@@ -99,10 +104,21 @@ def test_one_wide_coordinate_is_no_two_groups(d):
     """E87: more scatter than of noise, and no gap."""
     rng = np.random.default_rng(6)
     widths = np.r_[3.0, np.full(d - 1, 0.3)]
-    split = [
-        len(split_groups(widths * rng.standard_normal((16, d)))) > 1 for _ in range(200)
-    ]
-    assert np.mean(split) < 0.05
+    found = [len(split(widths * rng.standard_normal((16, d)))) > 1 for _ in range(200)]
+    assert np.mean(found) < 0.05
+
+
+@pytest.mark.parametrize(("num_options", "num_columns"), [(2, 1), (3, 3)])
+def test_a_coin_toss_is_no_two_groups(num_options, num_columns):
+    """E87: switches and options are 0 or 1, and their sites say they do not know."""
+    rng = np.random.default_rng(9)
+    for _ in range(50):
+        Y = 0.5 + 0.1 * rng.standard_normal((16, 5))
+        options = np.eye(num_options)[rng.integers(num_options, size=16)]
+        Y = np.hstack([Y, options[:, :num_columns]])
+        V = np.full_like(Y, 0.1**2)
+        V[:, 5:] = 1.0 / 12.0
+        assert len(split_groups(Y, V)) == 1
 
 
 def test_liars_in_concert_are_a_group_of_their_own():
@@ -113,27 +129,27 @@ def test_liars_in_concert_are_a_group_of_their_own():
             rng.uniform(0.2, 0.8, 10) + 0.1 * rng.standard_normal((16, 10)), 0, 1
         )
         Y[12:] = 1.0
-        assert sets(split_groups(Y)) == [list(range(12)), [12, 13, 14, 15]]
+        assert sets(split(Y)) == [list(range(12)), [12, 13, 14, 15]]
 
 
 def test_small_and_equal():
     """Too few to split, and nothing that differs."""
-    assert sets(split_groups(np.zeros((1, 3)))) == [[0]]
+    assert sets(split(np.zeros((1, 3)))) == [[0]]
     few = np.vstack([np.zeros((MIN_SIZE - 1, 3)), np.ones((MIN_SIZE, 3))])
-    assert len(split_groups(few)) == 1
-    assert len(split_groups(np.full((16, 3), 0.4))) == 1
+    assert len(split(few)) == 1
+    assert len(split(np.full((16, 3), 0.4))) == 1
     # Two against many: a pair is no group, whoever it is.
     outliers = np.vstack([np.zeros((14, 3)), np.ones((2, 3))])
-    assert len(split_groups(outliers)) == 1
+    assert len(split(outliers)) == 1
 
 
 def test_scale_and_order_do_not_matter():
     rng = np.random.default_rng(3)
     Y = two_clouds(rng)
     order = rng.permutation(len(Y))
-    assert sets(split_groups(1e-6 * Y)) == sets(split_groups(Y))
-    shuffled = [sorted(order[group].tolist()) for group in split_groups(Y[order])]
-    assert sorted(shuffled) == sets(split_groups(Y))
+    assert sets(split(1e-6 * Y, 1e-8)) == sets(split(Y))
+    shuffled = [sorted(order[group].tolist()) for group in split(Y[order])]
+    assert sorted(shuffled) == sets(split(Y))
 
 
 def uploads(Y):

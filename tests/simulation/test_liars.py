@@ -13,9 +13,10 @@ from guidefbo.methods import settings as methods_settings
 from guidefbo.methods.build_consensus import consensus_server
 from guidefbo.methods.settings import Settings
 from guidefbo.problems.catalog import make_problem
-from guidefbo.simulation.liars import LIES, Liars, corner, drift, respond
+from guidefbo.simulation.liars import LIES, Liars, corner, drift, hide, respond
 from guidefbo.simulation.simulate import simulate
 from guidefbo.simulation.spec import RunSpec
+from guidefbo.wire.codec import encode
 from guidefbo.wire.consensus import SHARPEST, PeakUpload
 
 LIGHT = {"num_raw": 16, "num_starts": 2, "num_iterations": 4}
@@ -76,6 +77,13 @@ def test_no_corner_is_further_than_the_response(honest):
     corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     furthest = np.linalg.norm(corners - mean, axis=1).max()
     assert np.linalg.norm(respond(honest, 0.0) - mean) == pytest.approx(furthest)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_hide_is_a_standard_deviation_towards_that_corner(share):
+    """Honest (0.1, 0.6) and (0.3, 0.8): (0.2, 0.7) and 0.1 upwards, 0.1 downwards."""
+    honest = np.array([[0.1, 0.6], [0.3, 0.8]])
+    assert hide(honest, share) == pytest.approx([0.3, 0.6], rel=1e-12)
 
 
 def test_every_lie_has_a_name():
@@ -199,7 +207,8 @@ def test_number_of_liars_is_idle_where_nobody_lies():
 
 
 def packets_of(fusion, uploads):
-    server = consensus_server(Settings(fusion=fusion))
+    """Return what one group hears; several are liars' friends and foes at once."""
+    server = consensus_server(Settings(fusion=fusion, groups="one"))
     stream = Streams(0).at(Purpose.DISPATCH, t=1)
     return server.aggregate(dict(enumerate(uploads)), 1, stream)
 
@@ -241,6 +250,22 @@ def test_weighted_sites_are_led_astray():
     assert astray == pytest.approx([0.3 + 0.7 * 0.798] * 2, abs=1e-3)
     kept = place_of(packets_of("trimmed", uploads)[0])
     assert kept == pytest.approx([0.3, 0.3], rel=1e-12)
+
+
+@pytest.mark.parametrize("lie", ["corner", "respond"])
+def test_far_away_liars_are_not_heard_at_all(lie):
+    """E87: the honest of sixteen hear what the honest of twelve would."""
+    rng = np.random.default_rng(0)
+    places = np.clip(0.4 + 0.08 * rng.standard_normal((12, 6)), 0.0, 1.0)
+    honest = [upload(x, 0.01) for x in places]
+    liars = Liars(count=4, lie=LIES[lie], num_rounds=1)
+    uploads = liars.spoil([*honest, *honest[:4]], 1)
+    stream = Streams(0).at(Purpose.DISPATCH, t=1)
+    server = consensus_server(Settings())
+    lied = server.aggregate(dict(enumerate(uploads)), 1, stream)
+    alone = server.aggregate(dict(enumerate(honest)), 1, stream)
+    for n in range(12):
+        assert encode(lied[n]) == encode(alone[n])
 
 
 def test_a_site_does_not_lie():

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from guidefbo.agent.catalog import AIMS
 from guidefbo.core.errors import FedBOError, SettingsError, UnknownNameError
 from guidefbo.core.streams import Streams
 from guidefbo.methods.catalog import METHODS, find_method
@@ -126,7 +127,8 @@ PARTS = {
         ("nei", {"fit": "likelihood"}),
         *(("consensus-ucb", {"fusion": name}) for name in FUSIONS),
         ("consensus-ucb", {"place": "process"}),
-        ("consensus-ucb", {"weight": "one"}),
+        *(("consensus-ucb", {"aim": name}) for name in AIMS),
+        ("consensus-ucb", {"groups": "one"}),
         ("consensus-ucb", {"consensus_schedule": "decaying"}),
         ("consensus-ucb", {"lie": "respond", "num_liars": 1}),
         ("consensus-ts", {"lie": "drift", "num_liars": 2}),

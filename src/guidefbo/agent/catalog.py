@@ -6,11 +6,12 @@ from types import MappingProxyType
 from guidefbo.agent.belief.dpgmm import DirichletProcessMixture
 from guidefbo.agent.belief.mixture import Belief
 from guidefbo.agent.belief.single_gaussian import SingleGaussian
+from guidefbo.agent.guidance.aim import AIMS
 from guidefbo.agent.guidance.scaling import Intervention, LocalScaling, UniformScaling
 from guidefbo.agent.guidance.schedule import SCHEDULES
 from guidefbo.agent.paths.maximise import ExactSampler, FeatureSampler, Sampler
 
-__all__ = ["BELIEFS", "INTERVENTIONS", "SAMPLERS", "SCHEDULES"]
+__all__ = ["AIMS", "BELIEFS", "INTERVENTIONS", "SAMPLERS", "SCHEDULES"]
 
 BELIEFS: MappingProxyType[str, Callable[[int, bool], Belief]] = MappingProxyType(
     {

@@ -88,7 +88,7 @@ class Policy:
         if missing is not None:
             local = imagine(local, fitted.data, missing)
         posterior = self.decision_posterior(local, packet, t, address)
-        near = self._landmarks(packet)
+        near = self._landmarks(local, packet)
         if missing is not None:
             near = np.vstack([near, best_points(fitted)])
             forbids = missing.forbids
@@ -105,11 +105,11 @@ class Policy:
             return x
         return self.on_repeat(x, self.domain, address.at(Purpose.REPEAT), forbids)
 
-    def _landmarks(self, packet: Any) -> Points:
-        """Return places the packet names that are in the domain."""
+    def _landmarks(self, local: GaussianProcess, packet: Any) -> Points:
+        """Return the places the strategy looks at, brought into the domain."""
         places = None
         if packet is not None and isinstance(self.side, Pointing):
-            places = self.side.landmarks(packet)
+            places = self.side.landmarks(local, packet)
         if places is None:
             return np.empty((0, self.domain.dim))
         return self.domain.admit(places)

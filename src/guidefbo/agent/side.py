@@ -54,10 +54,10 @@ class AgentSide(Protocol):
 
 @runtime_checkable
 class Pointing(Protocol):
-    """A strategy whose packets name places that a search may miss."""
+    """A strategy that looks at places which a search may miss."""
 
-    def landmarks(self, packet: Any) -> Points | None:
-        """Return where a packet points, one row a place, for the search to start from.
+    def landmarks(self, posterior: GaussianProcess, packet: Any) -> Points | None:
+        """Return where it looks, one row a place, for the search to start from.
 
         In many dimensions hardly a quasi-random point falls under a narrow field, and
         away from it the field has no slope to climb.

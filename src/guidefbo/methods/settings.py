@@ -4,16 +4,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
-from guidefbo.agent.catalog import BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
+from guidefbo.agent.catalog import AIMS, BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
 from guidefbo.core.errors import SettingsError, refuse_unknown
 from guidefbo.core.numbers import is_finite_number, shown
-from guidefbo.server.catalog import (
-    AIMS,
-    DISPATCHES,
-    FUSIONS,
-    MERGINGS,
-    REWEIGHTINGS,
-)
+from guidefbo.server.catalog import DISPATCHES, FUSIONS, MERGINGS, REWEIGHTINGS
 
 
 def _count(default: int, text: str, low: int = 1) -> Any:
@@ -29,7 +23,7 @@ def _part(default: str, text: str, names: Collection[str]) -> Any:
 
 
 MODES = ("method", "as-run")
-LIES = ("none", "corner", "drift", "respond")
+LIES = ("none", "corner", "drift", "respond", "hide")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +73,9 @@ class Settings:
         "trend", "consensus: model that places the optimum", ("trend", "process")
     )
     fusion: str = _part("trimmed", "consensus: one place of many", FUSIONS)
-    min_spread: float = _real(0.15, "consensus: smallest std of the others' place")
+    min_spread: float = _real(0.15, "consensus: smallest std of the place aimed at")
     groups: str = _part("found", "consensus: groups of sites", ("found", "one"))
-    aim: str = _part("blend", "consensus: where a packet points", AIMS)
+    aim: str = _part("blend", "consensus: whose place is aimed at", AIMS)
     consensus_schedule: str = _part(
         "constant", "consensus: strength over rounds", SCHEDULES
     )

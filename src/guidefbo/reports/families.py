@@ -47,7 +47,9 @@ def strategy_and_rule(method: str) -> tuple[str, str]:
 
 
 def is_federated(contender: Contender) -> bool:
-    """Whether agents exchange anything, which the control only pretends."""
+    """Whether agents use anything of each other's, which controls only pretend."""
+    if _setting(contender, "aim") == "own":
+        return False
     return strategy_and_rule(contender.method)[0] not in (PLAIN, CONTROL)
 
 

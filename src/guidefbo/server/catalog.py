@@ -2,7 +2,6 @@
 
 from types import MappingProxyType
 
-from guidefbo.server.aims import Aim, blend, of_others, of_own
 from guidefbo.server.dispatch import Dispatch, agent_specific, broadcast
 from guidefbo.server.fusion import (
     Fusion,
@@ -28,7 +27,4 @@ FUSIONS: MappingProxyType[str, Fusion] = MappingProxyType(
         "paule-mandel": paule_mandel,
         "trimmed": trimmed,
     }
-)
-AIMS: MappingProxyType[str, Aim] = MappingProxyType(
-    {"blend": blend, "others": of_others, "own": of_own}
 )

@@ -40,8 +40,11 @@ class Fused(NamedTuple):
 
     @property
     def spread(self) -> Points:
-        """How uncertain the optimum of one more site is about θ: error² + τ²."""
-        return self.squared_error + self.between
+        """How uncertain the optimum of one more site is about θ: error² + τ².
+
+        One τ² for all coordinates: what a few sites say of a single one is noise.
+        """
+        return self.squared_error + self.between.mean(axis=1, keepdims=True)  # E77
 
 
 Fusion = Callable[[Reals, Reals], Fused]

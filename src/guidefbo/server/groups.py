@@ -12,7 +12,9 @@ freedom that share is gone. Of the best direction itself 1 - 2/π is left.
 
 With a gap: one wide coordinate carries more than that without any groups. Along the
 line between the middles, the halves of a Gaussian are 2.6 of their own standard
-deviations apart, those of a uniform 3.5; groups must be further.
+deviations apart, those of a uniform 3.5; groups must be further. Nor is a gap one that
+the sites' own doubts would fill: a switch is on or off, and its sites say that they do
+not know.
 
 References:
     Marchenko and Pastur, Distribution of eigenvalues for some sets of random matrices,
@@ -25,13 +27,13 @@ References:
 import numpy as np
 from numpy.typing import NDArray
 
-from guidefbo.core.arrays import Others, Points
+from guidefbo.core.arrays import Others, Point, Points
 
 MIN_SIZE = 3
 """Smallest group: everyone in it hears two others."""
 MARGIN = 2.0
 """How many times as much as of noise a split must explain."""
-GAP = 4.5
+GAP = 5.5
 """How many standard deviations must lie between the middles of two groups."""
 MAX_ITERATIONS = 20
 """Rounds of 2-means."""
@@ -39,13 +41,18 @@ MAX_ITERATIONS = 20
 Members = NDArray[np.intp]
 
 
-def split_groups(centers: Points) -> list[Members]:
-    """Return the rows of each group, a single one where no split stands out."""
+def split_groups(centers: Points, variances: Points) -> list[Members]:
+    """Return the rows of each group, a single one where no split stands out.
+
+    Args:
+        centers: Place of each site.
+        variances: How uncertain the sites say it is.
+    """
     todo: list[Members] = [np.arange(len(centers), dtype=np.intp)]
     groups: list[Members] = []
     while todo:
         members = todo.pop()
-        is_first = _bisect(centers[members])
+        is_first = _bisect(centers[members], variances[members])
         if is_first is None:
             groups.append(members)
         else:
@@ -53,7 +60,7 @@ def split_groups(centers: Points) -> list[Members]:
     return groups
 
 
-def _bisect(Y: Points) -> NDArray[np.bool_] | None:
+def _bisect(Y: Points, V: Points) -> NDArray[np.bool_] | None:
     """Return who is in the first of two groups, None where one group will do."""
     N = len(Y)
     if N < 2 * MIN_SIZE:
@@ -71,20 +78,28 @@ def _bisect(Y: Points) -> NDArray[np.bool_] | None:
     n = int(is_first.sum())
     if min(n, N - n) < MIN_SIZE:
         return None
-    return is_first if _stands_out(Z[is_first], Z[~is_first]) else None
+    claimed = np.median(V, axis=0)
+    return is_first if _stands_out(Z[is_first], Z[~is_first], claimed) else None
 
 
-def _stands_out(A: Points, B: Others) -> bool:
-    """Return whether two halves are more than the halves of one cloud."""
+def _stands_out(A: Points, B: Others, claimed: Point) -> bool:
+    """Return whether two halves are more than the halves of one cloud.
+
+    Args:
+        A: Places of one half.
+        B: Places of the other.
+        claimed: How uncertain a site says each coordinate is.
+    """
     n, m, d = len(A), len(B), A.shape[1]
     N = n + m
     a, b = A.mean(axis=0), B.mean(axis=0)
+    gap = a - b
+    distance2 = float(gap @ gap)
     within = float(((A - a) ** 2).sum() + ((B - b) ** 2).sum())
-    between = n * m / N * float(((a - b) ** 2).sum())
     edge = (2.0 / np.pi) * (np.sqrt(N) + np.sqrt(d)) ** 2
     left = max((N - 1) * d - edge, (np.pi / 2.0 - 1.0) * edge)
-    along = np.concatenate([(A - a) @ (a - b), (B - b) @ (a - b)])
-    width = float(along @ along) / (N - 2)  # Times |a - b|².
-    is_more = between * left > MARGIN * edge * within
-    is_apart = float(((a - b) ** 2).sum()) ** 2 > GAP**2 * width
-    return bool(is_more and is_apart)  # E87
+    is_more = n * m / N * distance2 * left > MARGIN * edge * within
+    # Variances along the gap, times its length squared.
+    along = np.concatenate([(A - a) @ gap, (B - b) @ gap])
+    width = max(float(along @ along) / (N - 2), float(gap**2 @ claimed))
+    return bool(is_more and distance2**2 > GAP**2 * width)  # E87

@@ -1,8 +1,8 @@
 """Sites that lie together, for runs that ask how much guidance a lie can spoil.
 
 The liars see what the honest sites send, agree on one place, and claim the greatest
-precision for it. They know the fusion no better than anyone, and need not: the further
-out a place, the more it pulls.
+precision for it. A place far out pulls most where it is believed and is easily told
+from honest ones; a place at their edge pulls less and hides among them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,8 +40,17 @@ def respond(honest: Points, share: float) -> Point:
     return (honest.mean(axis=0) < 0.5).astype(np.float64)
 
 
+def hide(honest: Points, share: float) -> Point:
+    """Return a place towards that corner, a standard deviation from the honest mean.
+
+    In every coordinate; further out the liars would stand apart from honest sites.
+    """
+    outwards = 2.0 * respond(honest, share) - 1.0
+    return honest.mean(axis=0) + outwards * honest.std(axis=0)
+
+
 LIES: Mapping[str, Lie] = MappingProxyType(
-    {"corner": corner, "drift": drift, "respond": respond}
+    {"corner": corner, "drift": drift, "respond": respond, "hide": hide}
 )
 """By the name that the setting `lie` takes."""
 

@@ -98,7 +98,7 @@ class PeakUpload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsensusPacket:
-    """The place the other agents agree on, as weighted components."""
+    """The place the other agents agree on, and how far another's may lie from it."""
 
     KIND: ClassVar[str] = "consensus.packet"
 

@@ -97,9 +97,8 @@ def peak_variance(
         H, C = model.hessian(x), model.gradient_covariance(x)
         held = free & ((x < AT_BOUND) | (x > 1.0 - AT_BOUND))
         moves = free & ~held
-        of_trend = model.trend_hessian(), model.trend_gradient_covariance(x)
         variance[moves] = np.minimum(
-            _sandwich(model, H, C, moves), _sandwich(model, *of_trend, moves)
+            _sandwich(model, H, C, moves), _by_trend(model, x, moves)
         )  # E89
         if held.any():
             slope = model.value_and_gradient(x[None])[1][0]
@@ -107,6 +106,16 @@ def peak_variance(
                 variance[held] = (high / (1.0 + slope**2 / np.diagonal(C)))[held]  # E85
     # A slope or a bend that is no number says nothing.
     return np.clip(np.nan_to_num(variance, nan=high, posinf=high), low, high)
+
+
+def _by_trend(
+    model: TrendPosterior, x: Point, moves: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return what the trend alone knows: nothing where it does not bend downwards."""
+    H, C = model.trend_hessian(), model.trend_gradient_covariance(x)
+    miss = (x - model.summit)[moves]
+    variance = _sandwich(model, H, C, moves) + miss**2
+    return np.where(np.diagonal(H)[moves] < 0.0, variance, np.inf)
 
 
 def _sandwich(

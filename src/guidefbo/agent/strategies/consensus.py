@@ -1,12 +1,14 @@
-"""The consensus agent: tell where the posterior mean peaks, look where others' do."""
+"""The consensus agent: tell where the mean peaks, look between that and the others."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from guidefbo.agent.belief.peak import find_peak, peak_variance
 from guidefbo.agent.belief.value_score import value_score
 from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.guidance.aim import Aim, Place
 from guidefbo.agent.guidance.field import GuidanceField
 from guidefbo.agent.guidance.figp import InterventionalPosterior
 from guidefbo.agent.guidance.scaling import Intervention
@@ -15,6 +17,7 @@ from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.agent.surrogate.trend import TrendPosterior
 from guidefbo.core.arrays import Points
+from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Address
 from guidefbo.wire.checks import same_dimension
@@ -39,10 +42,18 @@ class ConsensusAgent:
     """Where the optimum may lie."""
     has_trend: bool
     """Whether the model that places it has a trend beside the process."""
+    aim: Aim
+    """Which place it looks at."""
+    min_spread: float
+    """Smallest standard deviation of that place, per coordinate."""
     max_strength: float
     """λ_max."""
     lcb_coefficient: float
     """κ of the value score."""
+    _places: WeakKeyDictionary[GaussianProcess, Place] = field(
+        default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
+    )
+    """Of posteriors in use: an upload and a decision need the same one."""
 
     def upload(
         self,
@@ -53,16 +64,25 @@ class ConsensusAgent:
     ) -> PeakUpload:
         """Return the peak of the posterior mean, with its variance and score."""
         del held, address
-        fit = TrendPosterior.fit if self.has_trend else TrendPosterior.without_trend
-        model = fit(posterior)
-        x = find_peak(model, self.domain)
+        x, variance = self.place(posterior)
         score = value_score(posterior, x, data.y, self.lcb_coefficient)
         return PeakUpload(
             mass=1.0,
             center=x,
-            variance=peak_variance(model, x, self.domain, SHARPEST, WIDEST),
+            variance=variance,
             value_score=float(np.clip(score, -MAX_SCORE, MAX_SCORE)),
         )
+
+    def place(self, posterior: GaussianProcess) -> Place:
+        """Return where the own data place the optimum."""
+        known = self._places.get(posterior)
+        if known is None:
+            fit = TrendPosterior.fit if self.has_trend else TrendPosterior.without_trend
+            model = fit(posterior)
+            x = find_peak(model, self.domain)
+            variance = peak_variance(model, x, self.domain, SHARPEST, WIDEST)
+            known = self._places[posterior] = Place(x, variance)
+        return known
 
     def check(self, packet: ConsensusPacket, dim: int) -> None:
         """Refuse a place of another dimension."""
@@ -80,12 +100,25 @@ class ConsensusAgent:
         del address
         if packet is None or not len(packet):
             return posterior
-        self.check(packet, posterior.dim)
-        field = GuidanceField.of(packet.components)
+        center, variance = self._aimed(posterior, packet)
+        guidance = Components(
+            weights=packet.components.weights,
+            centers=center,
+            variances=np.maximum(variance, self.min_spread**2),  # E77
+        )
         strength = self.schedule(self.max_strength, t)
-        scaling = self.intervention(field, strength, posterior.X)
+        scaling = self.intervention(GuidanceField.of(guidance), strength, posterior.X)
         return InterventionalPosterior(local=posterior, scaling=scaling)
 
-    def landmarks(self, packet: ConsensusPacket | None) -> Points | None:
-        """Return where the others point, for the search to start from as well."""
-        return packet.components.centers if packet is not None and len(packet) else None
+    def landmarks(
+        self, posterior: GaussianProcess, packet: ConsensusPacket | None
+    ) -> Points | None:
+        """Return the place it looks at, for the search to start from as well."""
+        if packet is None or not len(packet):
+            return None
+        return self._aimed(posterior, packet).center
+
+    def _aimed(self, posterior: GaussianProcess, packet: ConsensusPacket) -> Place:
+        self.check(packet, posterior.dim)
+        others = Place(packet.components.centers, packet.components.variances)
+        return self.aim(self.place(posterior), others)
