@@ -7,6 +7,7 @@ from guidefbo.methods.settings import Settings
 from guidefbo.methods.uses import used_settings
 from guidefbo.reports.families import (
     control_of,
+    is_federated,
     known_settings,
     plain_of,
     strategy_and_rule,
@@ -134,6 +135,20 @@ def test_partners_share_what_the_study_sets_for_all():
     # Another search is another run of the plain rule, another number of paths is not.
     assert plain_of(guide, [contender("ucb", num_paths=20)]) is None
     assert plain_of(guide, [contender("ucb", num_paths=500, num_raw=50)]) is not None
+
+
+def test_who_exchanges_something():
+    """Not the plain rules, nor the two controls."""
+    own = {"aim": "own"}
+    federated = {
+        "guide": Contender(label="guide", method="guide-ucb"),
+        "consensus": Contender(label="consensus", method="consensus-ucb"),
+        "own": Contender(label="own", method="consensus-ucb", settings=own),
+        "placebo": Contender(label="placebo", method="placebo-ucb"),
+        "ucb": Contender(label="ucb", method="ucb"),
+    }
+    found = [name for name, who in federated.items() if is_federated(who)]
+    assert found == ["guide", "consensus"]
 
 
 def test_the_partner_with_the_fewest_differences_is_taken():

@@ -13,7 +13,7 @@ STRATEGIES = MappingProxyType(
         "fmtbo": "averaged hyperparameters of similar agents start a second model",
         "cgp": "a peer's design believed to beat the own best constrains the posterior",
         "guide": "one component up, guidance down, wider uncertainty where it points",
-        "consensus": "the mean's peak up, a meta-analysis of all others' peaks down",
+        "consensus": "the mean's peak up, a meta-analysis of the others' peaks down",
         "placebo": "the control: guidance in the middle of the box that nobody sent",
     }
 )

@@ -51,7 +51,10 @@ class ConsensusAgent:
     lcb_coefficient: float
     """κ of the value score."""
     _places: WeakKeyDictionary[GaussianProcess, Place] = field(
-        default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
+        default_factory=WeakKeyDictionary[GaussianProcess, Place],
+        init=False,
+        repr=False,
+        compare=False,
     )
     """Of posteriors in use: an upload and a decision need the same one."""
 
