@@ -145,8 +145,8 @@ def exchange(
     }
     stream = streams.at(Purpose.DISPATCH, t=1)
     packets = consensus_server(settings).aggregate(uploads, 1, stream)
-    looks = [side.landmarks(fit.posterior, packets[n]) for n, fit in enumerate(fits)]
-    return uploads, np.vstack([x for x in looks if x is not None])
+    looks = [side.aimed(fit.posterior, packets[n]) for n, fit in enumerate(fits)]
+    return uploads, np.vstack([p.components.centers for p in looks if p is not None])
 
 
 def error(miss: np.ndarray) -> float:

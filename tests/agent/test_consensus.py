@@ -1,6 +1,7 @@
 """The consensus agent: where the mean peaks, how sure that is, and what it does."""
 
 import gc
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError, WireError
 from guidefbo.core.parameters import Int
 from guidefbo.core.streams import Streams
-from guidefbo.methods.build_consensus import consensus_agent
+from guidefbo.methods.build_consensus import consensus_agent, consensus_server
 from guidefbo.methods.settings import Settings
 from guidefbo.testing import check_agent_side, check_codec
 from guidefbo.testing.expect import expect_gradient
@@ -290,7 +291,7 @@ def test_a_trend_that_bends_upwards_places_nothing():
 
 
 def test_noisy_bowls_are_placed_as_well_as_claimed():
-    """E89: errors and claims agree to half, where the sum alone claims much less.
+    """E89: errors and claims agree to half; by the sum alone nobody would know.
 
     The process has lengthscales too short for the bowl.
     """
@@ -578,27 +579,47 @@ def test_no_packet_makes_the_field_larger_than_one():
 
 
 def test_packet_of_another_dimension_is_refused():
-    with pytest.raises(WireError, match="dimension 3, got 2"):
-        agent().decision_posterior(bowl(10, 3), packet(2), 1, address())
+    for use in (
+        lambda gp: agent().decision_posterior(gp, packet(2), 1, address()),
+        lambda gp: agent().aimed(gp, packet(2)),
+    ):
+        with pytest.raises(WireError, match="dimension 3, got 2"):
+            use(bowl(10, 3))
 
 
 def widening(side, gp, received, X):
     """Return the factor on the standard deviation, less one."""
-    guided = side.decision_posterior(gp, received, 1, address())
+    guided = side.decision_posterior(gp, side.aimed(gp, received), 1, address())
     return guided.predict(X)[1] / gp.predict(X)[1] - 1.0
+
+
+def looks(side, gp, received):
+    """Return where the agent looks."""
+    return side.aimed(gp, received).components.centers
+
+
+@pytest.mark.parametrize("received", [None, nothing()], ids=["none", "empty"])
+def test_alone_there_is_nothing_to_look_at(received):
+    assert agent().aimed(bowl(10, 3), received) is received
+
+
+def test_own_and_others_are_looked_at_as_they_are():
+    gp, received = bowl(20, 3), packet(variance=0.03)
+    assert np.array_equal(looks(agent(aim="others"), gp, received)[0], np.full(3, 0.3))
+    side = agent(aim="own")
+    assert np.array_equal(looks(side, gp, received)[0], side.place(gp).center)
 
 
 @pytest.mark.parametrize("aim", AIMS)
 def test_the_field_is_where_the_agent_looks(aim):
     """E77, E88: peak 1 at the place, e^-½ one standard deviation from it."""
     gp, received = bowl(20, 3, noise_std=0.3), packet(variance=0.03)
-    side = agent(aim=aim)
-    (x,) = side.landmarks(gp, received)
+    side = agent(aim=aim, min_spread=0.01)
+    (x,) = looks(side, gp, received)
     _, v = side.place(gp)
     s = np.full(3, 0.03)
     spread = {"blend": v * s / (v + s), "others": s, "own": v}[aim]
-    sigma = np.sqrt(np.maximum(spread, 0.15**2))
-    X = x + np.vstack([np.zeros(3), np.diag(sigma)])
+    X = x + np.vstack([np.zeros(3), np.diag(np.sqrt(spread))])
     expected = np.exp([0.0, -0.5, -0.5, -0.5])
     assert widening(side, gp, received, X) == pytest.approx(expected, rel=1e-9)
 
@@ -607,7 +628,7 @@ def test_spread_is_a_choice():
     """E77: the floor, where both words are sharper."""
     gp, received = bowl(40, 3), packet(center=0.6, variance=1e-3)
     side = agent(min_spread=0.4)
-    X = side.landmarks(gp, received) + np.array([[0.4, 0.0, 0.0]])
+    X = looks(side, gp, received) + np.array([[0.4, 0.0, 0.0]])
     assert widening(side, gp, received, X) == pytest.approx(np.exp(-0.5), rel=1e-9)
 
 
@@ -617,7 +638,7 @@ def test_who_knows_little_listens_more():
     for n in (5, 20, 80):
         gp = bowl(n, 3, noise_std=0.3)
         side = agent()
-        (x,) = side.landmarks(gp, received)
+        (x,) = looks(side, gp, received)
         y, v = side.place(gp)
         share = (x - y) / (0.3 - y)
         assert share == pytest.approx(v / (v + 0.01), rel=1e-9)
@@ -636,17 +657,19 @@ def test_a_place_is_worked_out_once(monkeypatch):
     monkeypatch.setattr("guidefbo.agent.strategies.consensus.find_peak", counted)
     side, gp = agent(), bowl(20, 3)
     side.upload(gp, Dataset(X=gp.X, y=gp.y), None, address())
-    side.decision_posterior(gp, packet(), 1, address())
-    side.landmarks(gp, packet())
+    side.aimed(gp, packet())
     assert len(calls) == 1
     side.place(bowl(20, 3))
     assert len(calls) == 2
     gc.collect()
     assert list(side._places) == [gp]
+    assert not pickle.loads(pickle.dumps(side))._places
 
 
 def test_spread_of_a_place_is_at_most_the_box():
     with pytest.raises(SettingsError, match="min_spread must be a finite number"):
         agent(min_spread=1.5)
+    with pytest.raises(SettingsError, match="min_spread must be a finite number"):
+        consensus_server(Settings.of({"min_spread": 1.5}))
     with pytest.raises(SettingsError, match="fusion must be one of dersimonian-laird"):
         Settings.of({"fusion": "median"})

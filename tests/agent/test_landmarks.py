@@ -11,7 +11,6 @@ from tests.site.sites import LIGHT, LIGHTER, SPACES, packet
 from guidefbo import Float, Int, Space
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.decision.search import maximise_acquisition
-from guidefbo.agent.guidance.aim import AIMS
 from guidefbo.agent.missing import Missing
 from guidefbo.agent.policy import best_points
 from guidefbo.agent.side import Pointing
@@ -169,22 +168,31 @@ def test_who_points(method):
     assert isinstance(side, Pointing) == method.startswith("consensus-")
 
 
-def test_where_an_agent_looks():
-    """E88: at the others' place, its own, or between the two."""
+def test_where_a_packet_points():
+    side = policy_of(Domain.box(2)).side
     nobody = np.empty((0, 2))
     empty = Components(weights=nobody[:, 0], centers=nobody, variances=nobody)
-    gp, told = fitted_on(*make_data(8, 2)).posterior, place([0.2, 0.4])
-    looks = {}
-    for aim in AIMS:
-        side = policy_of(Domain.box(2), aim=aim).side
-        assert side.landmarks(gp, None) is None
-        assert side.landmarks(gp, ConsensusPacket(components=empty)) is None
-        (looks[aim],) = side.landmarks(gp, told)
-    assert looks["others"].tolist() == [0.2, 0.4]
-    y, v = side.place(gp)
-    assert np.array_equal(looks["own"], y)
-    between = (y / v + told.components.centers[0] / 0.04) / (1.0 / v + 1.0 / 0.04)
-    assert looks["blend"] == pytest.approx(between, rel=1e-12)
+    assert side.landmarks(None) is None
+    assert side.landmarks(ConsensusPacket(components=empty)) is None
+    assert side.landmarks(place([0.2, 0.4])).tolist() == [[0.2, 0.4]]
+
+
+def test_the_search_starts_where_the_agent_looks(monkeypatch):
+    """E88: at the place between its own and the others', not at theirs."""
+    X, y = make_data(8, 3)
+    fitted, told = fitted_on(X, y), place([0.2, 0.9, 0.4])
+    policy = policy_of(Domain.box(3), aim="blend")
+    starts = []
+
+    def watched(*args, near, **kwargs):
+        starts.append(near)
+        return maximise_acquisition(*args, near=near, **kwargs)
+
+    monkeypatch.setattr("guidefbo.agent.policy.maximise_acquisition", watched)
+    policy.decide(fitted, told, 1, address())
+    own, v = policy.side.place(fitted.posterior)
+    between = (own / v + np.array([0.2, 0.9, 0.4]) / 0.04) / (1.0 / v + 1.0 / 0.04)
+    assert starts[0] == pytest.approx(between[None], rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["box", "mixed", "cut"])

@@ -170,8 +170,8 @@ def places(server, messages) -> dict[int, np.ndarray]:
 def test_every_group_hears_of_its_own_place():
     """One place for all is the place of none."""
     Y = np.clip(two_clouds(np.random.default_rng(4), std=0.03), 0.0, 1.0)
-    found = consensus_server(Settings(aim="others"))
-    one = consensus_server(Settings(aim="others", groups="one"))
+    found = consensus_server(Settings())
+    one = consensus_server(Settings(groups="one"))
     apart, together = places(found, uploads(Y)), places(one, uploads(Y))
     for n in range(16):
         own = Y[:8] if n < 8 else Y[8:]

@@ -438,6 +438,16 @@ def test_values_of_a_trial_cannot_be_changed():
     assert dict(trial.values) | {"x": 1.0} != trial.values
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_agent_can_be_sent_to_another_process_and_copied(method):
+    """With what it worked out for its last answer, and its next one is the same."""
+    agent = told(num_results=4, method=method)
+    agent.upload()
+    others = pickle.loads(pickle.dumps(agent)), copy.deepcopy(agent)
+    expected = agent.ask().values
+    assert [other.ask().values for other in others] == [expected] * 2
+
+
 def test_trial_can_be_sent_to_another_process_and_copied():
     """A pool of workers that evaluates trials pickles them."""
     agent = told(num_results=4)

@@ -1,6 +1,5 @@
 """Sites that seek a consensus by exchanging messages."""
 
-import numpy as np
 import pytest
 from tests.site.sites import SPACES, in_space, make, packet, quietly, told
 
@@ -50,13 +49,34 @@ def test_every_rule(method):
 
 
 def test_a_packet_is_what_the_other_said():
-    """Two sites: each hears the other, at least 0.15 wide."""
+    """Two sites: each hears the other, as sure as it said."""
     one, other = (told("box", 6, method=METHOD, seed=n) for n in (1, 2))
     packets = merge({"one": one.upload(), "other": other.upload()}, method=METHOD)
     heard = decode(packets["one"], ConsensusPacket).components
     assert heard.centers[0] == pytest.approx(other.upload().center, rel=1e-12)
-    expected = np.maximum(other.upload().variance, 0.15**2)
-    assert heard.variances[0] == pytest.approx(expected, rel=1e-12)
+    assert heard.variances[0] == pytest.approx(other.upload().variance, rel=1e-12)
+
+
+@pytest.mark.parametrize("num_pending", [0, 5])
+def test_what_is_imagined_does_not_move_the_own_place(num_pending, monkeypatch):
+    """E88: results that are not there say nothing of where the optimum is."""
+    site, other = (told("box", 8, method=METHOD, seed=n) for n in (1, 2))
+    packets = merge({"a": site.upload(), "b": other.upload()}, method=METHOD)
+    site.receive(packets["a"])
+    seen = []
+    side = type(site._policy.side)
+    aimed = side.aimed
+
+    def watched(self, posterior, packet):
+        seen.append((len(posterior.y), aimed(self, posterior, packet)))
+        return seen[-1][1]
+
+    monkeypatch.setattr(side, "aimed", watched)
+    with quietly():
+        for _ in range(num_pending + 1):
+            site.ask()
+    assert {n for n, _ in seen} == {8}
+    assert len({encode(packet) for _, packet in seen}) == 1
 
 
 def test_alone_a_site_hears_that_there_is_nobody(tmp_path):

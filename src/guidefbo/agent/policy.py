@@ -14,7 +14,7 @@ from guidefbo.agent.decision.repeats import OnRepeat, ask_again, is_repeat
 from guidefbo.agent.decision.rule import Rule
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.missing import Missing, imagine
-from guidefbo.agent.side import AgentSide, Pointing
+from guidefbo.agent.side import AgentSide, Aiming, Pointing
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.model import Fitted, Model
 from guidefbo.agent.surrogate.posterior import Posterior
@@ -85,10 +85,12 @@ class Policy:
                 synchronous and nothing fails.
         """
         local, forbids = fitted.posterior, None
+        if isinstance(self.side, Aiming):
+            packet = self.side.aimed(local, packet)
         if missing is not None:
             local = imagine(local, fitted.data, missing)
         posterior = self.decision_posterior(local, packet, t, address)
-        near = self._landmarks(local, packet)
+        near = self._landmarks(packet)
         if missing is not None:
             near = np.vstack([near, best_points(fitted)])
             forbids = missing.forbids
@@ -105,11 +107,11 @@ class Policy:
             return x
         return self.on_repeat(x, self.domain, address.at(Purpose.REPEAT), forbids)
 
-    def _landmarks(self, local: GaussianProcess, packet: Any) -> Points:
-        """Return the places the strategy looks at, brought into the domain."""
+    def _landmarks(self, packet: Any) -> Points:
+        """Return the places a packet names, brought into the domain."""
         places = None
         if packet is not None and isinstance(self.side, Pointing):
-            places = self.side.landmarks(local, packet)
+            places = self.side.landmarks(packet)
         if places is None:
             return np.empty((0, self.domain.dim))
         return self.domain.admit(places)

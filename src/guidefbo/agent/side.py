@@ -44,8 +44,10 @@ class AgentSide(Protocol):
         """Return the posterior the rule decides on.
 
         Args:
-            posterior: The local posterior.
-            packet: What the server sent in this round, or None.
+            posterior: The local posterior, of imagined values too where some are
+                missing.
+            packet: What the server sent in this round, `aimed` where the strategy does
+                that, or None.
             t: Round, from 1.
             address: Names the randomness of this agent and round.
         """
@@ -53,11 +55,25 @@ class AgentSide(Protocol):
 
 
 @runtime_checkable
-class Pointing(Protocol):
-    """A strategy that looks at places which a search may miss."""
+class Aiming(Protocol):
+    """A strategy that holds what it hears against what its own data say."""
 
-    def landmarks(self, posterior: GaussianProcess, packet: Any) -> Points | None:
-        """Return where it looks, one row a place, for the search to start from.
+    def aimed(self, posterior: GaussianProcess, packet: Any) -> Any:
+        """Return the packet to decide on, of the same type.
+
+        Args:
+            posterior: The local posterior, of observed values only.
+            packet: What the server sent in this round, or None.
+        """
+        ...
+
+
+@runtime_checkable
+class Pointing(Protocol):
+    """A strategy whose packets name places that a search may miss."""
+
+    def landmarks(self, packet: Any) -> Points | None:
+        """Return where a packet points, one row a place, for the search to start from.
 
         In many dimensions hardly a quasi-random point falls under a narrow field, and
         away from it the field has no slope to climb.

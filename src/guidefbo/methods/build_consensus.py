@@ -16,11 +16,7 @@ MAX_SPREAD = 1.0
 def consensus_agent(settings: Settings, domain: Domain, model: Model) -> ConsensusAgent:
     """Return the strategy's private half."""
     del model
-    if settings.min_spread > MAX_SPREAD:
-        raise SettingsError(
-            f"Setting min_spread must be a finite number from 0 to {MAX_SPREAD:g}, got "
-            f"{settings.min_spread:g}."
-        )
+    _check(settings)
     return ConsensusAgent(
         intervention=INTERVENTIONS[settings.intervention],
         schedule=SCHEDULES[settings.consensus_schedule],
@@ -35,6 +31,15 @@ def consensus_agent(settings: Settings, domain: Domain, model: Model) -> Consens
 
 def consensus_server(settings: Settings) -> ConsensusServer:
     """Return the strategy's shared half."""
+    _check(settings)
     return ConsensusServer(
         fusion=FUSIONS[settings.fusion], has_groups=settings.groups == "found"
     )
+
+
+def _check(settings: Settings) -> None:
+    if settings.min_spread > MAX_SPREAD:
+        raise SettingsError(
+            f"Setting min_spread must be a finite number from 0 to {MAX_SPREAD:g}, got "
+            f"{settings.min_spread:g}."
+        )

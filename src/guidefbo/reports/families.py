@@ -48,9 +48,9 @@ def strategy_and_rule(method: str) -> tuple[str, str]:
 
 def is_federated(contender: Contender) -> bool:
     """Whether agents use anything of each other's, which controls only pretend."""
-    if _setting(contender, "aim") == "own":
-        return False
-    return strategy_and_rule(contender.method)[0] not in (PLAIN, CONTROL)
+    strategy, _ = strategy_and_rule(contender.method)
+    is_own = strategy == "consensus" and _setting(contender, "aim") == "own"
+    return strategy not in (PLAIN, CONTROL) and not is_own
 
 
 def plain_of(contender: Contender, among: Iterable[Contender]) -> Contender | None:

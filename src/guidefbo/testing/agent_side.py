@@ -1,10 +1,13 @@
 """The contract of a strategy's private half."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.side import AgentSide
+from guidefbo.agent.side import AgentSide, Aiming, Pointing
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Address, Streams
@@ -29,6 +32,8 @@ def check_agent_side(
     alone, and survives the wire; the posterior it decides on keeps the posterior's
     contract, without a packet and with each of the given ones. `check` lets these pass
     and refuses misfits with a `WireError` that says why, as does every decision on one.
+    A strategy that aims makes a packet of the same type, which is decided on like any;
+    one that points names places of the posterior's dimension.
 
     Args:
         side: The strategy's private half.
@@ -51,8 +56,42 @@ def check_agent_side(
     for packet in packets:
         for t in (1, 7):
             address = Streams(seed).of(0, t)
-            decided = side.decision_posterior(posterior, packet, t, address)
-            check_posterior(decided, seed=seed)
+            for used in (packet, _aim(side, posterior, packet)):
+                decided = side.decision_posterior(posterior, used, t, address)
+                check_posterior(decided, seed=seed)
+                _check_landmarks(side, used, dim)
+
+
+def _aim(side: AgentSide, posterior: GaussianProcess, packet: Any) -> Any:
+    """Return the packet a strategy that aims decides on; others take it as it is."""
+    if not isinstance(side, Aiming):
+        return packet
+    aimed = side.aimed(posterior, packet)
+    expect(
+        type(aimed) is type(packet),
+        f"Aiming must keep the type of a packet, got {type(aimed)} of {type(packet)}.",
+    )
+    if aimed is not None:
+        _check_fit(side, aimed, posterior.dim)
+        again = side.aimed(posterior, packet)
+        expect(
+            encode(again) == encode(aimed), "Aiming twice must give the same packet."
+        )
+    return aimed
+
+
+def _check_landmarks(side: AgentSide, packet: Any, dim: int) -> None:
+    if not isinstance(side, Pointing):
+        return
+    places = side.landmarks(packet)
+    expect(
+        places is None or (places.ndim == 2 and places.shape[1] == dim),
+        f"Landmarks must be None or rows of {dim} coordinates.",
+    )
+    expect(
+        places is None or bool(np.isfinite(places).all()),
+        "Landmarks must be finite.",
+    )
 
 
 def _check_fit(side: AgentSide, packet: Any, dim: int) -> None:
@@ -110,7 +149,8 @@ def _check_upload(
         data.X.tobytes() + data.y.tobytes() == before,
         "Making an upload must leave the data unchanged.",
     )
-    again = side.upload(posterior, data, held, address)
+    # Another posterior of the same data: what was remembered of the first is no help.
+    again = side.upload(replace(posterior), data, held, address)
     if message is None or again is None:
         expect(message is again, "A strategy must be silent always or never.")
         return

@@ -1,6 +1,7 @@
 """The consensus agent: tell where the mean peaks, look between that and the others."""
 
 from dataclasses import dataclass, field
+from typing import Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,7 +17,7 @@ from guidefbo.agent.guidance.schedule import Schedule
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.agent.surrogate.trend import TrendPosterior
-from guidefbo.core.arrays import Points
+from guidefbo.core.arrays import Points, frozen_array
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Address
@@ -28,6 +29,13 @@ from guidefbo.wire.consensus import (
     ConsensusPacket,
     PeakUpload,
 )
+
+
+class _Places(WeakKeyDictionary[GaussianProcess, Place]):
+    """Places that were worked out, forgotten with their posteriors and in copies."""
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        return type(self), ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +59,9 @@ class ConsensusAgent:
     lcb_coefficient: float
     """κ of the value score."""
     _places: WeakKeyDictionary[GaussianProcess, Place] = field(
-        default_factory=WeakKeyDictionary[GaussianProcess, Place],
-        init=False,
-        repr=False,
-        compare=False,
+        default_factory=_Places, init=False, repr=False, compare=False
     )
-    """Of posteriors in use: an upload and a decision need the same one."""
+    """Of posteriors in use: the upload and the decision of a round need the same."""
 
     def upload(
         self,
@@ -84,13 +89,32 @@ class ConsensusAgent:
             model = fit(posterior)
             x = find_peak(model, self.domain)
             variance = peak_variance(model, x, self.domain, SHARPEST, WIDEST)
-            known = self._places[posterior] = Place(x, variance)
+            known = Place(frozen_array(x), frozen_array(variance))
+            self._places[posterior] = known
         return known
 
     def check(self, packet: ConsensusPacket, dim: int) -> None:
         """Refuse a place of another dimension."""
         if len(packet):
             same_dimension(packet.dim, dim, "A packet")
+
+    def aimed(
+        self, posterior: GaussianProcess, packet: ConsensusPacket | None
+    ) -> ConsensusPacket | None:
+        """Return guidance to the place it looks at, from the others' and its own."""
+        if packet is None or not len(packet):
+            return packet
+        self.check(packet, posterior.dim)
+        sent = packet.components
+        others = Place(sent.centers, sent.variances)
+        center, variance = self.aim(self.place(posterior), others)
+        return ConsensusPacket(
+            components=Components(
+                weights=sent.weights,
+                centers=np.clip(center, 0.0, 1.0),
+                variances=np.maximum(variance, self.min_spread**2),  # E77
+            )
+        )
 
     def decision_posterior(
         self,
@@ -103,25 +127,12 @@ class ConsensusAgent:
         del address
         if packet is None or not len(packet):
             return posterior
-        center, variance = self._aimed(posterior, packet)
-        guidance = Components(
-            weights=packet.components.weights,
-            centers=center,
-            variances=np.maximum(variance, self.min_spread**2),  # E77
-        )
+        self.check(packet, posterior.dim)
         strength = self.schedule(self.max_strength, t)
-        scaling = self.intervention(GuidanceField.of(guidance), strength, posterior.X)
+        guidance = GuidanceField.of(packet.components)
+        scaling = self.intervention(guidance, strength, posterior.X)
         return InterventionalPosterior(local=posterior, scaling=scaling)
 
-    def landmarks(
-        self, posterior: GaussianProcess, packet: ConsensusPacket | None
-    ) -> Points | None:
+    def landmarks(self, packet: ConsensusPacket | None) -> Points | None:
         """Return the place it looks at, for the search to start from as well."""
-        if packet is None or not len(packet):
-            return None
-        return self._aimed(posterior, packet).center
-
-    def _aimed(self, posterior: GaussianProcess, packet: ConsensusPacket) -> Place:
-        self.check(packet, posterior.dim)
-        others = Place(packet.components.centers, packet.components.variances)
-        return self.aim(self.place(posterior), others)
+        return packet.components.centers if packet is not None and len(packet) else None

@@ -29,17 +29,16 @@ class ConsensusServer:
     def aggregate(
         self, uploads: Mapping[int, PeakUpload], t: int, stream: np.random.Generator
     ) -> dict[int, ConsensusPacket]:
-        """Return for every agent that uploaded the place of all the others."""
+        """Return for every agent that uploaded the place of the others of its group."""
         del t, stream
         if len(uploads) < 2:
             nobody = np.empty((0, 1))
             return dict.fromkeys(uploads, _packet(nobody, nobody))
         agents = sorted(uploads)
         fused = self.fuse([uploads[agent] for agent in agents])
-        centers = np.clip(fused.center, 0.0, 1.0)  # E77
+        centers, spread = np.clip(fused.center, 0.0, 1.0), fused.spread  # E77
         return {
-            agent: _packet(centers[[n]], fused.spread[[n]])
-            for n, agent in enumerate(agents)
+            agent: _packet(centers[[n]], spread[[n]]) for n, agent in enumerate(agents)
         }
 
     def fuse(self, uploads: list[PeakUpload]) -> Fused:
