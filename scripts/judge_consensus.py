@@ -158,8 +158,8 @@ def transfer_goals(curves: Curves, level: int) -> list[str]:
     lines += goal(
         f"Level {level}: mean ratio to `ucb` at most 0.7",
         f"{np.exp(means.mean()):.2f} (log {means.mean():.2f} ± {error:.2f} over "
-        f"functions; arithmetic mean {arithmetic:.2f}; on the six functions no choice "
-        f"was made on {np.exp(mean_log(unseen)):.2f})",
+        f"functions; arithmetic mean {arithmetic:.2f}; on the six functions nothing "
+        f"was tuned on {np.exp(mean_log(unseen)):.2f})",
         max(arithmetic, float(np.exp(means.mean()))) <= 0.7,
     )
     return lines
@@ -205,7 +205,9 @@ def harm_goal(curves: Curves) -> list[str]:
         max(arithmetic, float(np.exp(mean_log(ratios)))) <= 1.03,
     ) + goal(
         "Level 3: no function significantly worse",
-        f"{', '.join(worse) or 'none'} (smallest p of those above 1: {least:.2f})",
+        f"{', '.join(worse) or 'none'} (smallest p of those above 1: {least:.2f}; "
+        f"corrected for {len(ratios)} tests after Bonferroni "
+        f"{min(1.0, len(ratios) * least):.2f})",
         not worse,
     )
 
@@ -228,9 +230,9 @@ def lie_goal(curves: Curves, lie: str) -> list[str]:
 def by_part(curves: Curves) -> list[str]:
     """Return the exchange held against the same agents that exchange nothing."""
     lines = [
-        "With `aim=own` every agent is pointed to the place it said itself: the same "
-        "model of the large shape, the same intervention, nothing exchanged. The third "
-        "column is what the exchange adds to that, with its standard error over "
+        "With `aim=own` every agent looks at the place it said itself: the same "
+        "model of the large shape, the same intervention, nothing exchanged. The "
+        "fourth column is what the exchange adds to that, with its standard error over "
         "functions in logarithms.",
         "",
         "| level | `aim=own` / `ucb` | `consensus-ucb` / `ucb` | the two | lower on |",
