@@ -32,7 +32,7 @@ from guidefbo.wire.consensus import (
 
 
 class _Places(WeakKeyDictionary[GaussianProcess, Place]):
-    """Places that were worked out, forgotten with their posteriors and in copies."""
+    """Places that were worked out, forgotten with their posteriors and when pickled."""
 
     def __reduce__(self) -> tuple[type[Self], tuple[()]]:
         return type(self), ()
