@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from guidefbo.core.arrays import Points
-from guidefbo.server.merging import complete_linkage
+from guidefbo.server.strategies.guide.merging import complete_linkage
 
 THRESHOLD = 0.05
 KILOBYTES_PER_UNIT = 1 if sys.platform == "linux" else 1 / 1024

@@ -40,8 +40,8 @@ from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.build import build_policy, build_server_side
 from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
-from guidefbo.problems.catalog import make_problem
-from guidefbo.server.merging import complete_linkage
+from guidefbo.problems.library import make_problem
+from guidefbo.server.strategies.guide.merging import complete_linkage
 from guidefbo.simulation.assemble import assemble, initial_design
 from guidefbo.simulation.simulate import simulate
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from guidefbo.metrics.ranks import average_ranks
-from guidefbo.problems.catalog import PROBLEMS
+from guidefbo.problems.library import PROBLEMS
 from guidefbo.reports.paper import METHODS, paper_tables
 from guidefbo.simulation.simulate import run
 from guidefbo.simulation.spec import RunSpec

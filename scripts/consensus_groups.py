@@ -21,7 +21,7 @@ from guidefbo.core.streams import Purpose, Streams
 from guidefbo.core.threads import single_blas_thread
 from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
-from guidefbo.problems.catalog import make_problem
+from guidefbo.problems.library import make_problem
 from guidefbo.simulation.assemble import assemble, initial_design
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -24,7 +24,7 @@ from guidefbo.core.streams import Purpose, Streams
 from guidefbo.core.threads import single_blas_thread
 from guidefbo.methods.build_consensus import consensus_agent, consensus_server
 from guidefbo.methods.settings import Settings
-from guidefbo.problems.catalog import make_problem
+from guidefbo.problems.library import make_problem
 from guidefbo.simulation.assemble import initial_design
 from guidefbo.wire.consensus import PeakUpload
 

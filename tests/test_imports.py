@@ -38,7 +38,7 @@ def loaded_by(code):
         "from guidefbo import Float, Space, optimize, simulate",
         "from guidefbo import simulate; simulate('sphere', dim=2, num_agents=2, "
         "num_initial=4, num_rounds=1)",
-        "import guidefbo.agent.loop, guidefbo.server.strategies.guide",
+        "import guidefbo.agent.loop, guidefbo.server.strategies.guide.server",
     ],
 )
 def test_nothing_heavy_is_loaded(code):

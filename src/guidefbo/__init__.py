@@ -15,14 +15,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from guidefbo.core.constraints import AtMost as AtMost
-    from guidefbo.core.constraints import SumTo as SumTo
     from guidefbo.core.errors import FedBOError as FedBOError
-    from guidefbo.core.parameters import Bool as Bool
-    from guidefbo.core.parameters import Choice as Choice
-    from guidefbo.core.parameters import Float as Float
-    from guidefbo.core.parameters import Int as Int
-    from guidefbo.core.space import Space as Space
+    from guidefbo.core.space.constraints import AtMost as AtMost
+    from guidefbo.core.space.constraints import SumTo as SumTo
+    from guidefbo.core.space.parameters import Bool as Bool
+    from guidefbo.core.space.parameters import Choice as Choice
+    from guidefbo.core.space.parameters import Float as Float
+    from guidefbo.core.space.parameters import Int as Int
+    from guidefbo.core.space.space import Space as Space
     from guidefbo.simulation.optimize import optimize as optimize
     from guidefbo.simulation.simulate import simulate as simulate
     from guidefbo.site.agent import Agent as Agent
@@ -32,14 +32,14 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Agent": "guidefbo.site.agent",
-    "AtMost": "guidefbo.core.constraints",
-    "Bool": "guidefbo.core.parameters",
-    "Choice": "guidefbo.core.parameters",
+    "AtMost": "guidefbo.core.space.constraints",
+    "Bool": "guidefbo.core.space.parameters",
+    "Choice": "guidefbo.core.space.parameters",
     "FedBOError": "guidefbo.core.errors",
-    "Float": "guidefbo.core.parameters",
-    "Int": "guidefbo.core.parameters",
-    "Space": "guidefbo.core.space",
-    "SumTo": "guidefbo.core.constraints",
+    "Float": "guidefbo.core.space.parameters",
+    "Int": "guidefbo.core.space.parameters",
+    "Space": "guidefbo.core.space.space",
+    "SumTo": "guidefbo.core.space.constraints",
     "merge": "guidefbo.site.merge",
     "optimize": "guidefbo.simulation.optimize",
     "simulate": "guidefbo.simulation.simulate",

@@ -13,8 +13,8 @@ from guidefbo.agent.guidance.schedule import decaying
 from guidefbo.agent.loop import RoundAgent
 from guidefbo.agent.paths.maximise import ExactSampler, OptimumSamples
 from guidefbo.agent.policy import Policy
-from guidefbo.agent.strategies.guide import GuideAgent
-from guidefbo.agent.strategies.independent import IndependentAgent
+from guidefbo.agent.strategies.guide.agent import GuideAgent
+from guidefbo.agent.strategies.independent.agent import IndependentAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.component import Components

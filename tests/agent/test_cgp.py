@@ -13,15 +13,15 @@ from guidefbo.agent.decision.nei import NoisyExpectedImprovement
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.decision.ts import ThompsonSampling
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
-from guidefbo.agent.strategies.cgp import LCB_COEFFICIENT, CgpAgent, believe
-from guidefbo.agent.surrogate.constrained import NUGGET, ConstrainedPosterior
+from guidefbo.agent.strategies.cgp.agent import LCB_COEFFICIENT, CgpAgent, believe
+from guidefbo.agent.strategies.cgp.constrained import NUGGET, ConstrainedPosterior
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.linalg import factorise
 from guidefbo.agent.surrogate.posterior import Fantasies
 from guidefbo.core.designs import sobol
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
-from guidefbo.core.parameters import Int
+from guidefbo.core.space.parameters import Int
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.build_cgp import cgp_agent, cgp_server
 from guidefbo.methods.settings import Settings

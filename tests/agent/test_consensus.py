@@ -9,10 +9,10 @@ import pytest
 from tests.agent.numerics import differences, make_gp
 from tests.site.sites import SPACES, told
 
-from guidefbo.agent.belief.peak import TrendMean, find_peak, peak_variance
 from guidefbo.agent.catalog import AIMS
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.decision.search import ascend
+from guidefbo.agent.strategies.consensus.peak import TrendMean, find_peak, peak_variance
 from guidefbo.agent.surrogate.curvature import gradient_covariance, mean_hessian
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.model import Model
@@ -21,7 +21,7 @@ from guidefbo.agent.surrogate.trend import TrendPosterior
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError, WireError
-from guidefbo.core.parameters import Int
+from guidefbo.core.space.parameters import Int
 from guidefbo.core.streams import Streams
 from guidefbo.methods.build_consensus import consensus_agent, consensus_server
 from guidefbo.methods.settings import Settings
@@ -654,7 +654,7 @@ def test_a_place_is_worked_out_once(monkeypatch):
         calls.append(1)
         return find_peak(model, domain)
 
-    monkeypatch.setattr("guidefbo.agent.strategies.consensus.find_peak", counted)
+    monkeypatch.setattr("guidefbo.agent.strategies.consensus.agent.find_peak", counted)
     side, gp = agent(), bowl(20, 3)
     side.upload(gp, Dataset(X=gp.X, y=gp.y), None, address())
     side.aimed(gp, packet())

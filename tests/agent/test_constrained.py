@@ -10,7 +10,7 @@ from tests.strategies import seeds
 from guidefbo.agent.decision.constrained import climb_within
 from guidefbo.agent.decision.nei import NoisyExpectedImprovement
 from guidefbo.core.errors import NumericalError
-from guidefbo.core.polytope import Polytope
+from guidefbo.core.space.polytope import Polytope
 
 
 @dataclass

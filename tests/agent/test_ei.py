@@ -9,11 +9,11 @@ from tests.agent.numerics import differences, make_gp
 from guidefbo.agent.decision.ei import ExpectedImprovement, best_observation
 from guidefbo.agent.guidance.figp import InterventionalPosterior
 from guidefbo.agent.guidance.scaling import LocalScaling
+from guidefbo.agent.strategies.fmtbo.mixed import MixedPosterior
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
-from guidefbo.agent.surrogate.mixed import MixedPosterior
 from guidefbo.agent.surrogate.snapped import SnappedPosterior
-from guidefbo.core.parameters import Bool, Choice, Float, Int
-from guidefbo.core.space import Space
+from guidefbo.core.space.parameters import Bool, Choice, Float, Int
+from guidefbo.core.space.space import Space
 from guidefbo.testing import check_posterior, check_rule
 from guidefbo.testing.examples import example_posterior, guided_posterior
 

@@ -11,7 +11,7 @@ from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.decision.ei import ExpectedImprovement
 from guidefbo.agent.loop import RoundAgent
 from guidefbo.agent.policy import Policy
-from guidefbo.agent.strategies.fmtbo import (
+from guidefbo.agent.strategies.fmtbo.agent import (
     ascending_ranks,
     begin_ard,
     begin_iso,
@@ -22,22 +22,22 @@ from guidefbo.agent.strategies.fmtbo import (
     tell_iso,
     uniform_probes,
 )
+from guidefbo.agent.strategies.fmtbo.mixed import MixedPosterior
 from guidefbo.agent.surrogate.fit import MAX_ITERATIONS, LogPosterior
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
-from guidefbo.agent.surrogate.mixed import MixedPosterior
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import Priors, SitePriors
 from guidefbo.agent.units import Units
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError, WireError
-from guidefbo.core.parameters import Bool, Float, Int
-from guidefbo.core.space import Space
+from guidefbo.core.space.parameters import Bool, Float, Int
+from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.build import build_policy, build_search
 from guidefbo.methods.build_fmtbo import ei_rule, fmtbo_agent, fmtbo_server
 from guidefbo.methods.catalog import METHODS
 from guidefbo.methods.settings import Settings
-from guidefbo.server.strategies.fmtbo import (
+from guidefbo.server.strategies.fmtbo.server import (
     first_then_nearest,
     geometric,
     nearest,

@@ -16,8 +16,8 @@ from guidefbo.agent.paths.shared import (
     shared_map,
     weight_mean,
 )
-from guidefbo.agent.strategies.fts import FtsAgent, FtsPointAgent
-from guidefbo.agent.strategies.fts_de import FtsDeAgent, RegionalPath
+from guidefbo.agent.strategies.fts.agent import FtsAgent, FtsPointAgent
+from guidefbo.agent.strategies.fts_de.agent import FtsDeAgent, RegionalPath
 from guidefbo.agent.surrogate.certain import CertainPosterior
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.kernel import matern52, squared_distances
@@ -26,7 +26,6 @@ from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.designs import sobol
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError, WireError
-from guidefbo.core.regions import region_boxes, region_of
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.build_fts import fts_agent, fts_de_agent
 from guidefbo.methods.settings import Settings
@@ -35,6 +34,7 @@ from guidefbo.testing.examples import example_data
 from guidefbo.wire.codec import encode
 from guidefbo.wire.cost import Cost
 from guidefbo.wire.fts import FeatureWeights, PeerPoint, RegionWeights
+from guidefbo.wire.regions import region_boxes, region_of
 
 MODEL = Model(noise_std=0.1, priors=Priors())
 PATH = ThompsonSampling(num_features=8)

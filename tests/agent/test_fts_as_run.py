@@ -4,20 +4,19 @@ import numpy as np
 import pytest
 from tests.agent.numerics import differences
 
-from guidefbo.agent.decision.adam import RATE, adam_ascent, positive_starts
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.decision.ts import GridThompsonSampling, Peak
-from guidefbo.agent.paths.paired import PairedMap, paired_map
 from guidefbo.agent.paths.shared import draw_weights, follows_itself
-from guidefbo.agent.strategies.fts_de import FtsDeAsRunAgent
+from guidefbo.agent.strategies.fts_de.adam import RATE, adam_ascent, positive_starts
+from guidefbo.agent.strategies.fts_de.agent import FtsDeAsRunAgent
+from guidefbo.agent.strategies.fts_de.paired import PairedMap, paired_map
 from guidefbo.agent.surrogate.certain import CertainPosterior, is_certain
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.agent.surrogate.snapped import SnappedPosterior
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
-from guidefbo.core.parameters import Choice, Int
-from guidefbo.core.regions import as_run, lexicographic, region_of
+from guidefbo.core.space.parameters import Choice, Int
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.build import build_rule
 from guidefbo.methods.build_fts import fts_de_agent, fts_de_order
@@ -28,6 +27,7 @@ from guidefbo.testing.examples import example_data
 from guidefbo.wire.codec import encode
 from guidefbo.wire.cost import Cost
 from guidefbo.wire.fts import RegionWeights
+from guidefbo.wire.regions import as_run, lexicographic, region_of
 
 AS_RUN = Settings.of({"mode": "as-run"})
 M = 40

@@ -6,7 +6,7 @@ from tests.agent.numerics import make_gp
 
 from guidefbo.agent.guidance.scaling import LocalScaling
 from guidefbo.agent.guidance.schedule import decaying
-from guidefbo.agent.strategies.placebo import PlaceboAgent
+from guidefbo.agent.strategies.placebo.agent import PlaceboAgent
 from guidefbo.core.streams import Streams
 from guidefbo.testing import check_agent_side
 

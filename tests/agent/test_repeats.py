@@ -15,12 +15,12 @@ from guidefbo.agent.decision.repeats import (
 from guidefbo.agent.decision.search import SearchSettings
 from guidefbo.agent.missing import Missing
 from guidefbo.agent.policy import Policy
-from guidefbo.agent.strategies.independent import IndependentAgent
+from guidefbo.agent.strategies.independent.agent import IndependentAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.domain import Domain
-from guidefbo.core.parameters import Choice as Options
-from guidefbo.core.polytope import Polytope
+from guidefbo.core.space.parameters import Choice as Options
+from guidefbo.core.space.polytope import Polytope
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.build import build_policy
 from guidefbo.methods.catalog import METHODS

@@ -21,8 +21,8 @@ from guidefbo.agent.guidance.scaling import LocalScaling
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.snapped import SnappedPosterior
 from guidefbo.core.component import Components
-from guidefbo.core.parameters import Bool, Choice, Float, Int
-from guidefbo.core.space import Space
+from guidefbo.core.space.parameters import Bool, Choice, Float, Int
+from guidefbo.core.space.space import Space
 
 MIXED = Space(
     x=Float(0, 1), n=Int(1, 5), c=Choice("a", "b", "c"), w=Bool(), y=Float(0, 1)

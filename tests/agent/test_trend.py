@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.agent.numerics import differences, make_gp
 
-from guidefbo.agent.belief.peak import find_peak
+from guidefbo.agent.strategies.consensus.peak import find_peak
 from guidefbo.agent.surrogate.curvature import gradient_covariance, mean_hessian
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.trend import (

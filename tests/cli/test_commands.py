@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import guidefbo
 from guidefbo.cli.app import app, main
 from guidefbo.methods.catalog import METHODS
-from guidefbo.problems.catalog import PROBLEMS
+from guidefbo.problems.library import PROBLEMS
 
 COMMAND = [sys.executable, "-c", "from guidefbo.cli.app import main; main()"]
 """What the installed script `guidefbo` does."""

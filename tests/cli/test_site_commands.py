@@ -591,7 +591,7 @@ def test_two_processes_lose_no_result(call, tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is posix")
 def test_killed_holder_is_waited_for_and_then_gone(site, tmp_path):
     code = "import sys, time; from pathlib import Path\n"
-    code += "from guidefbo.site.lock import exclusive\n"
+    code += "from guidefbo.core.lock import exclusive\n"
     code += "with exclusive(Path('site.json')):\n    print(1, flush=True)\n"
     code += "    time.sleep(600)"
     holder = subprocess.Popen(

@@ -4,7 +4,7 @@ from jaxtyping import TypeCheckError
 
 from guidefbo.core.arrays import frozen_array
 from guidefbo.core.component import Components
-from guidefbo.server.reweighting import temperature
+from guidefbo.server.strategies.guide.reweighting import temperature
 
 
 def test_suite_checks_shapes_of_fields():

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from tests.strategies import seeds
 
-from guidefbo.core.constraints import AtMost, SumTo
 from guidefbo.core.errors import SpaceError
-from guidefbo.core.parameters import Bool, Choice, Float, Int
-from guidefbo.core.space import SLACK, Space
+from guidefbo.core.space.constraints import AtMost, SumTo
+from guidefbo.core.space.parameters import Bool, Choice, Float, Int
+from guidefbo.core.space.space import SLACK, Space
 
 NO_NUMBERS = [math.nan, math.inf, -math.inf, None, "1", True, 1j, [1.0], 1e151, 10**400]
 

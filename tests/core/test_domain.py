@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from tests.moves import changed_points
 from tests.strategies import seeds, unit_points
 
-from guidefbo.core.constraints import AtMost, SumTo
 from guidefbo.core.domain import Domain
-from guidefbo.core.parameters import Bool, Choice, Float, Int
-from guidefbo.core.space import Space
+from guidefbo.core.space.constraints import AtMost, SumTo
+from guidefbo.core.space.parameters import Bool, Choice, Float, Int
+from guidefbo.core.space.space import Space
 
 MIXED = Space(
     a=Float(0, 1),

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from tests.strategies import unit
 
 from guidefbo.core.errors import SpaceError
-from guidefbo.core.parameters import (
+from guidefbo.core.space.parameters import (
     FEW_LEVELS,
     LARGEST_INT,
     MAX_OPTIONS,

@@ -8,7 +8,7 @@ from scipy.stats import beta, ks_2samp, kstest
 from tests.strategies import seeds, unit_points
 
 from guidefbo.core.errors import SettingsError, SpaceError
-from guidefbo.core.polytope import Polytope
+from guidefbo.core.space.polytope import Polytope
 
 
 def stream(seed=0):

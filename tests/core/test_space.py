@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from guidefbo.core.errors import FedBOError, SpaceError
-from guidefbo.core.space import Float, Space
+from guidefbo.core.space.space import Float, Space
 
 UNIT = st.floats(0.0, 1.0)
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guidefbo.core.constraints import AtMost, SumTo
 from guidefbo.core.errors import SpaceError
-from guidefbo.core.parameters import Bool, Choice, Float, Int
-from guidefbo.core.space import FORBIDDEN, Space
-from guidefbo.core.space_form import space_from_form, space_to_form
+from guidefbo.core.space.constraints import AtMost, SumTo
+from guidefbo.core.space.form import space_from_form, space_to_form
+from guidefbo.core.space.parameters import Bool, Choice, Float, Int
+from guidefbo.core.space.space import FORBIDDEN, Space
 
 
 @st.composite

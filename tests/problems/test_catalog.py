@@ -10,7 +10,7 @@ from guidefbo.core.designs import sobol
 from guidefbo.core.errors import SettingsError, SpaceError, UnknownNameError
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.metrics.similarity import task_similarity
-from guidefbo.problems.catalog import PROBLEMS, make_problem
+from guidefbo.problems.library import PROBLEMS, make_problem
 
 NAMES = st.sampled_from(sorted(PROBLEMS))
 PAPER = Path(__file__).parents[2] / "src" / "guidefbo" / "reports" / "paper.json"

@@ -10,7 +10,7 @@ from guidefbo.experiments.study import load_study
 from guidefbo.reports.again import commands, introduction
 from guidefbo.reports.frame import lay_out
 from guidefbo.reports.sections.ablation import ablation_section
-from guidefbo.reports.sections.catalog import write_sections
+from guidefbo.reports.sections.choice import write_sections
 from guidefbo.reports.sections.communication import communication_section
 from guidefbo.reports.sections.curves import curves_section, mean_curve
 from guidefbo.reports.sections.extrapolation import estimate, extrapolation_section

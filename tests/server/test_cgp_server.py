@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.server.strategies.cgp import MARGIN, CgpServer, deal
+from guidefbo.server.strategies.cgp.server import MARGIN, CgpServer, deal
 from guidefbo.testing import check_server_side
 from guidefbo.wire.cgp import MAX_DESIGNS, DesignUpload
 from guidefbo.wire.codec import encode

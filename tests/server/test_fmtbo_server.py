@@ -11,7 +11,7 @@ from scipy.stats import kendalltau
 
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.server.strategies.fmtbo import (
+from guidefbo.server.strategies.fmtbo.server import (
     FmtboServer,
     dissimilarities,
     first_then_nearest,

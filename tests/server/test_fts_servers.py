@@ -4,18 +4,17 @@ import numpy as np
 import pytest
 
 from guidefbo.core.errors import SettingsError, WireError
-from guidefbo.core.regions import assign_regions
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.build_fts import fts_de_server, fts_server
 from guidefbo.methods.settings import Settings
-from guidefbo.server.privacy import PrivateAverage
-from guidefbo.server.strategies.fts import (
+from guidefbo.server.strategies.fts.server import (
     FtsPointServer,
     FtsServer,
     any_other,
     anybody,
 )
-from guidefbo.server.strategies.fts_de import (
+from guidefbo.server.strategies.fts_de.privacy import PrivateAverage
+from guidefbo.server.strategies.fts_de.server import (
     FtsDeServer,
     by_region_index,
     fading,
@@ -25,6 +24,7 @@ from guidefbo.testing import check_server_side
 from guidefbo.wire.codec import encode
 from guidefbo.wire.cost import Cost
 from guidefbo.wire.fts import FeatureWeights, PeerPoint
+from guidefbo.wire.regions import assign_regions
 
 AGENTS = (4, 0, 17, 5, 18, 29)
 WEIGHTS = {n: FeatureWeights(weights=np.arange(3.0) + n) for n in AGENTS}

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 
 from guidefbo.server.catalog import FUSIONS
-from guidefbo.server.fusion import (
+from guidefbo.server.strategies.consensus.fusion import (
     TRIM_SHARE,
     dersimonian_laird,
     leave_one_out,
@@ -213,7 +213,7 @@ def test_blocks_change_nothing(name, monkeypatch):
     rng = np.random.default_rng(0)
     y, v = rng.random((23, 3)), rng.uniform(1e-4, 1 / 12, (23, 3))
     whole = leave_one_out(FUSIONS[name], y, v)
-    monkeypatch.setattr("guidefbo.server.fusion.BLOCK", 100)
+    monkeypatch.setattr("guidefbo.server.strategies.consensus.fusion.BLOCK", 100)
     for a, b in zip(whole, leave_one_out(FUSIONS[name], y, v), strict=True):
         assert np.array_equal(a, b)
 

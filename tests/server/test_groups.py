@@ -6,7 +6,7 @@ import pytest
 from guidefbo.core.component import Components
 from guidefbo.methods.build_consensus import consensus_server
 from guidefbo.methods.settings import Settings
-from guidefbo.server.groups import (
+from guidefbo.server.strategies.consensus.groups import (
     GAP,
     MARGIN,
     MIN_SIZE,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.server.catalog import DISPATCHES, MERGINGS, REWEIGHTINGS
-from guidefbo.server.strategies.guide import GuideServer
+from guidefbo.server.strategies.guide.server import GuideServer
 from guidefbo.testing import check_server_side
 from guidefbo.testing.generators import federations
 from guidefbo.wire.codec import encode

@@ -13,9 +13,13 @@ from hypothesis.extra.numpy import arrays
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from guidefbo.core.errors import SettingsError
-from guidefbo.server import linkage as linkage_module
-from guidefbo.server import merging, spans
-from guidefbo.server.merging import complete_linkage, no_merging, rms_distance
+from guidefbo.server.strategies.guide import linkage as linkage_module
+from guidefbo.server.strategies.guide import merging, spans
+from guidefbo.server.strategies.guide.merging import (
+    complete_linkage,
+    no_merging,
+    rms_distance,
+)
 
 
 def generator(seed):
@@ -264,7 +268,7 @@ def test_centers_without_distances_are_refused(merge, centers, words):
 MANY = """
 import resource, time
 import numpy as np
-from guidefbo.server.merging import complete_linkage
+from guidefbo.server.strategies.guide.merging import complete_linkage
 
 rng = np.random.Generator(np.random.PCG64(0))
 centers = {centers}

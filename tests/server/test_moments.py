@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guidefbo.server.moments import ScoredComponents, merge_clusters
+from guidefbo.server.strategies.guide.moments import ScoredComponents, merge_clusters
 from guidefbo.testing.generators import real_arrays, spreads
 
 ROUNDING = 1e-12

@@ -5,7 +5,7 @@ import pytest
 
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.server.privacy import (
+from guidefbo.server.strategies.fts_de.privacy import (
     PrivateAverage,
     clip_rows,
     private_epsilon,

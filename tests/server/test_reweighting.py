@@ -5,8 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guidefbo.server.moments import ScoredComponents
-from guidefbo.server.reweighting import mass_only, temperature, value_aware
+from guidefbo.server.strategies.guide.moments import ScoredComponents
+from guidefbo.server.strategies.guide.reweighting import (
+    mass_only,
+    temperature,
+    value_aware,
+)
 from guidefbo.testing.generators import real_arrays
 
 

@@ -12,7 +12,7 @@ from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods import settings as methods_settings
 from guidefbo.methods.build_consensus import consensus_server
 from guidefbo.methods.settings import Settings
-from guidefbo.problems.catalog import make_problem
+from guidefbo.problems.library import make_problem
 from guidefbo.simulation.liars import LIES, Liars, corner, drift, hide, respond
 from guidefbo.simulation.simulate import simulate
 from guidefbo.simulation.spec import RunSpec

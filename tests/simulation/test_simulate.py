@@ -12,7 +12,7 @@ from guidefbo.agent.catalog import AIMS
 from guidefbo.core.errors import FedBOError, SettingsError, UnknownNameError
 from guidefbo.core.streams import Streams
 from guidefbo.methods.catalog import METHODS, find_method
-from guidefbo.problems.catalog import make_problem
+from guidefbo.problems.library import make_problem
 from guidefbo.server.catalog import FUSIONS
 from guidefbo.simulation.assemble import initial_design
 from guidefbo.simulation.simulate import simulate

@@ -7,7 +7,7 @@ from tests.site.sites import SPACES, in_space
 from tests.strategies import seeds
 
 from guidefbo import AtMost, Float, Space, SumTo
-from guidefbo.core.polytope import Polytope
+from guidefbo.core.space.polytope import Polytope
 from guidefbo.site.design import (
     HERDING_LENGTHSCALE,
     POOL,

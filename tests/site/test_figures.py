@@ -7,9 +7,9 @@ import pytest
 
 from guidefbo import Agent, AtMost, Bool, Choice, FedBOError, Float, Int, Space, SumTo
 from guidefbo.agent.guidance.field import GuidanceField
+from guidefbo.canvas import caption
 from guidefbo.core.component import Components
 from guidefbo.core.errors import FallbackWarning, NumericalError
-from guidefbo.core.pictures import caption
 from guidefbo.site.figures import MAX_PANELS
 from guidefbo.site.slices import MAX_POINTS, importance_of, slices_of
 from guidefbo.site.trial import TrialState

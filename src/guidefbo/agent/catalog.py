@@ -6,10 +6,10 @@ from types import MappingProxyType
 from guidefbo.agent.belief.dpgmm import DirichletProcessMixture
 from guidefbo.agent.belief.mixture import Belief
 from guidefbo.agent.belief.single_gaussian import SingleGaussian
-from guidefbo.agent.guidance.aim import AIMS
 from guidefbo.agent.guidance.scaling import Intervention, LocalScaling, UniformScaling
 from guidefbo.agent.guidance.schedule import SCHEDULES
 from guidefbo.agent.paths.maximise import ExactSampler, FeatureSampler, Sampler
+from guidefbo.agent.strategies.consensus.aim import AIMS
 
 __all__ = ["AIMS", "BELIEFS", "INTERVENTIONS", "SAMPLERS", "SCHEDULES"]
 

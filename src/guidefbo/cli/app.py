@@ -114,7 +114,7 @@ def run(
 @app.command()
 def problems() -> None:
     """List the problems, one line each."""
-    from guidefbo.problems.catalog import PROBLEMS
+    from guidefbo.problems.library import PROBLEMS
 
     _list([(entry.name, entry.description) for entry in PROBLEMS.values()])
 

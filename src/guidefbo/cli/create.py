@@ -10,12 +10,12 @@ from guidefbo.cli.speech import notice
 from guidefbo.cli.table import tell_table
 from guidefbo.core.errors import SettingsError, SpaceError
 from guidefbo.core.files import OutputError
-from guidefbo.core.parameters import Bool, Choice, Float, Int, Parameter
-from guidefbo.core.space import Space
-from guidefbo.core.space_form import space_from_form
+from guidefbo.core.lock import exclusive
+from guidefbo.core.space.form import space_from_form
+from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
+from guidefbo.core.space.space import Space
 from guidefbo.methods.settings import parse_settings
 from guidefbo.site.agent import Agent
-from guidefbo.site.lock import exclusive
 from guidefbo.site.trial import shown_value
 
 EXAMPLE = """\

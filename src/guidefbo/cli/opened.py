@@ -9,9 +9,9 @@ from pathlib import Path
 from guidefbo.cli.speech import notice
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.files import OutputError, check_writable
+from guidefbo.core.lock import exclusive
 from guidefbo.site.agent import Agent
 from guidefbo.site.file import FORMAT as AGENT_FORMAT
-from guidefbo.site.lock import exclusive
 
 
 @contextmanager

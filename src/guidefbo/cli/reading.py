@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from guidefbo.core.checks import shown
 from guidefbo.core.errors import DataError, SettingsError, SpaceError
-from guidefbo.core.numbers import shown
-from guidefbo.core.parameters import Bool, Choice, Float, Int, Parameter
-from guidefbo.core.space import Space
+from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
+from guidefbo.core.space.space import Space
 from guidefbo.site.agent import Agent
 from guidefbo.site.trial import Trial
 

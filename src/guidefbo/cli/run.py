@@ -29,7 +29,7 @@ def run_and_report(
         if path is not None:
             check_writable(path)
     if plot is not None:
-        from guidefbo.core.pictures import require_matplotlib
+        from guidefbo.canvas import require_matplotlib
 
         require_matplotlib(plot)
     trace = _run_with_progress(spec, console)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from guidefbo.cli.create import shown_settings
-from guidefbo.core.space_form import space_to_form
+from guidefbo.core.space.form import space_to_form
 from guidefbo.site.agent import Agent
 from guidefbo.site.trial import Best, Trial, TrialState, shown_value
 

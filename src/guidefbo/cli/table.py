@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from guidefbo.cli.reading import is_shown_as, meant, read_number, read_values
+from guidefbo.core.checks import shown
 from guidefbo.core.errors import DataError, FedBOError
-from guidefbo.core.numbers import shown
 from guidefbo.site.agent import Agent
 from guidefbo.site.trial import Trial
 

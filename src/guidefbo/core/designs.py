@@ -2,7 +2,6 @@
 
 References:
     Chen, Jiang, Qin and Al Kontar, 2025: the collaborative Latin hypercube.
-    Dai, Low and Jaillet, 2021: the design of FTS-DE, each agent in a region of its own.
     Sobol, 1967: the sequence.
     L'Ecuyer and Lemieux, 2002: the random digital shift.
 """
@@ -15,13 +14,6 @@ from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Points
 from guidefbo.core.errors import SettingsError
-from guidefbo.core.regions import (
-    Order,
-    assign_regions,
-    lexicographic,
-    region_boxes,
-)
-from guidefbo.core.streams import Purpose, Streams
 
 _BITS = 30
 """Binary digits of a Sobol coordinate; SciPy's own default."""
@@ -61,34 +53,6 @@ def collaborative_latin_hypercube(
     cells = strata * num_agents + seats
     jitter = np.stack([stream.random((num_points, dim)) for stream in jitter_streams])
     return (cells + jitter) / (num_agents * num_points)
-
-
-def regional_design(
-    num_agents: int,
-    num_points: int,
-    dim: int,
-    num_regions: int,
-    streams: Streams,
-    order: Order = lexicographic,
-) -> NDArray[np.float64]:
-    """Return one initial design per agent, uniform inside the agent's own region.
-
-    Args:
-        num_agents: Number of agents that share the regions.
-        num_points: Points of each agent.
-        dim: Number of coordinates.
-        num_regions: Regions of the cube: 1, 2 or 4.
-        streams: Randomness of the run.
-        order: Which region is which.
-    """
-    _require_positive(num_agents=num_agents, num_points=num_points, dim=dim)
-    low, high = region_boxes(num_regions, dim, order)
-    own = assign_regions(num_agents, num_regions)
-    design = np.empty((num_agents, num_points, dim))
-    for n, i in enumerate(own):
-        u = streams.at(Purpose.DESIGN_JITTER, agent=n).random((num_points, dim))
-        design[n] = low[i] + u * (high[i] - low[i])
-    return design
 
 
 def sobol(num_points: int, dim: int, stream: np.random.Generator) -> Points:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Others, Points
 from guidefbo.core.designs import sobol
-from guidefbo.core.parameters import Block, Bool, Choice, Int, Levels
-from guidefbo.core.polytope import Polytope
+from guidefbo.core.space.parameters import Block, Bool, Choice, Int, Levels
+from guidefbo.core.space.polytope import Polytope
 
 Snap = Callable[[Block], Block]
 """Positions -> the middles of their cells."""

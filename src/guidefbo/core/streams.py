@@ -13,7 +13,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from guidefbo.core.numbers import require_count
+from guidefbo.core.checks import require_count
 
 
 class Purpose(IntEnum):

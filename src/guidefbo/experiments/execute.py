@@ -17,7 +17,7 @@ from guidefbo.core.streams import Purpose, Streams
 from guidefbo.experiments.results import FAILURE_FORMAT, SIMILARITY_FORMAT, VERSION
 from guidefbo.metrics.similarity import task_similarity
 from guidefbo.metrics.timing import StageClock
-from guidefbo.problems.catalog import make_problem
+from guidefbo.problems.library import make_problem
 from guidefbo.simulation.simulate import run
 from guidefbo.simulation.spec import RunSpec
 

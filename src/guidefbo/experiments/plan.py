@@ -13,14 +13,14 @@ from dataclasses import fields
 from itertools import product
 from typing import Any, cast
 
+from guidefbo.core.checks import is_whole_number
 from guidefbo.core.errors import SettingsError, refuse_unknown
-from guidefbo.core.numbers import is_whole_number
 from guidefbo.experiments.results import Row
 from guidefbo.experiments.study import Study, Table
 from guidefbo.methods.catalog import METHODS, find_method
 from guidefbo.methods.settings import Settings
 from guidefbo.methods.uses import used_settings
-from guidefbo.problems.catalog import PROBLEMS
+from guidefbo.problems.library import PROBLEMS
 from guidefbo.simulation.spec import RunSpec
 
 ALL = "all"

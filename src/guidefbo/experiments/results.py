@@ -19,8 +19,8 @@ from typing import Any, cast
 import numpy as np
 
 from guidefbo.core.arrays import Values
+from guidefbo.core.checks import is_finite_number, is_whole_number, shown
 from guidefbo.core.errors import DataError
-from guidefbo.core.numbers import is_finite_number, is_whole_number, shown
 
 STUDY_FORMAT = "guidefbo-study"
 PACK_FORMAT = "guidefbo-pack"

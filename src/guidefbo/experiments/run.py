@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from guidefbo.core.checks import require_count
 from guidefbo.core.errors import SettingsError
-from guidefbo.core.numbers import require_count
 from guidefbo.experiments.estimate import estimate_seconds
 from guidefbo.experiments.plan import plan_rows
 from guidefbo.experiments.results import (

@@ -9,6 +9,7 @@ from typing import Any
 
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import OutputError, write_atomically
+from guidefbo.core.lock import LockedError, exclusive
 from guidefbo.experiments.plan import merge_rows
 from guidefbo.experiments.results import (
     FAILURE_FORMAT,
@@ -22,7 +23,6 @@ from guidefbo.experiments.results import (
     study_form,
 )
 from guidefbo.experiments.study import Study
-from guidefbo.site.lock import LockedError, exclusive
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
+from guidefbo.core.checks import is_finite_number, require_count, shown
 from guidefbo.core.errors import SettingsError, refuse_unknown
-from guidefbo.core.numbers import is_finite_number, require_count, shown
 from guidefbo.experiments.shipped import shipped_files
 from guidefbo.simulation.spec import RunSpec
 

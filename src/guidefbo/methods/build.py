@@ -12,9 +12,9 @@ from guidefbo.agent.decision.ts import GridThompsonSampling, ThompsonSampling
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
 from guidefbo.agent.policy import Policy
 from guidefbo.agent.side import AgentSide
-from guidefbo.agent.strategies.guide import GuideAgent
-from guidefbo.agent.strategies.independent import IndependentAgent
-from guidefbo.agent.strategies.placebo import PlaceboAgent
+from guidefbo.agent.strategies.guide.agent import GuideAgent
+from guidefbo.agent.strategies.independent.agent import IndependentAgent
+from guidefbo.agent.strategies.placebo.agent import PlaceboAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
 from guidefbo.methods.build_cgp import cgp_agent, cgp_server
@@ -30,7 +30,7 @@ from guidefbo.methods.catalog import Method
 from guidefbo.methods.settings import Settings
 from guidefbo.server.catalog import DISPATCHES, MERGINGS, REWEIGHTINGS
 from guidefbo.server.side import ServerSide
-from guidefbo.server.strategies.guide import GuideServer
+from guidefbo.server.strategies.guide.server import GuideServer
 
 GRID_POINTS = 1000
 """Sobol points of Thompson sampling as the paper ran it."""

@@ -1,11 +1,11 @@
 """Build the parts of the cgp strategy from its settings."""
 
 from guidefbo.agent.decision.search import SearchSettings
-from guidefbo.agent.strategies.cgp import CgpAgent
+from guidefbo.agent.strategies.cgp.agent import CgpAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
 from guidefbo.methods.settings import Settings
-from guidefbo.server.strategies.cgp import CgpServer
+from guidefbo.server.strategies.cgp.server import CgpServer
 
 
 def cgp_agent(settings: Settings, domain: Domain, model: Model) -> CgpAgent:

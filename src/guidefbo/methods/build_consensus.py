@@ -1,13 +1,13 @@
 """Build the parts of the consensus strategy from its settings."""
 
 from guidefbo.agent.catalog import AIMS, INTERVENTIONS, SCHEDULES
-from guidefbo.agent.strategies.consensus import ConsensusAgent
+from guidefbo.agent.strategies.consensus.agent import ConsensusAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError
 from guidefbo.methods.settings import Settings
 from guidefbo.server.catalog import FUSIONS
-from guidefbo.server.strategies.consensus import ConsensusServer
+from guidefbo.server.strategies.consensus.server import ConsensusServer
 
 MAX_SPREAD = 1.0
 """Largest standard deviation of a place that may be asked for: the whole box."""

@@ -7,7 +7,7 @@ round, 30 d uniform probes; it ignores `share` and `global_iterations`.
 """
 
 from guidefbo.agent.decision.ei import ExpectedImprovement
-from guidefbo.agent.strategies.fmtbo import (
+from guidefbo.agent.strategies.fmtbo.agent import (
     FmtboAgent,
     begin_ard,
     begin_iso,
@@ -24,7 +24,7 @@ from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError
 from guidefbo.methods.settings import Settings
-from guidefbo.server.strategies.fmtbo import (
+from guidefbo.server.strategies.fmtbo.server import (
     FmtboServer,
     first_then_nearest,
     geometric,

@@ -8,22 +8,22 @@ from types import MappingProxyType
 
 from guidefbo.agent.decision.search import SearchSettings
 from guidefbo.agent.side import AgentSide
-from guidefbo.agent.strategies.fts import FtsAgent, FtsPointAgent
-from guidefbo.agent.strategies.fts_de import FtsDeAgent, FtsDeAsRunAgent
+from guidefbo.agent.strategies.fts.agent import FtsAgent, FtsPointAgent
+from guidefbo.agent.strategies.fts_de.agent import FtsDeAgent, FtsDeAsRunAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
-from guidefbo.core.regions import Order, as_run, check_regions, lexicographic
 from guidefbo.methods.settings import Settings
-from guidefbo.server.privacy import PrivateAverage
 from guidefbo.server.side import ServerSide
-from guidefbo.server.strategies.fts import FtsPointServer, FtsServer
-from guidefbo.server.strategies.fts_de import (
+from guidefbo.server.strategies.fts.server import FtsPointServer, FtsServer
+from guidefbo.server.strategies.fts_de.privacy import PrivateAverage
+from guidefbo.server.strategies.fts_de.server import (
     Averaging,
     FtsDeServer,
     by_region_index,
     fading,
     plain_average,
 )
+from guidefbo.wire.regions import Order, as_run, check_regions, lexicographic
 
 NUM_CANDIDATES = 1000
 """Sobol points of FTS as run, and of FTS-DE's choice of a region."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from guidefbo.agent.catalog import AIMS, BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
+from guidefbo.core.checks import is_finite_number, shown
 from guidefbo.core.errors import SettingsError, refuse_unknown
-from guidefbo.core.numbers import is_finite_number, shown
 from guidefbo.server.catalog import DISPATCHES, FUSIONS, MERGINGS, REWEIGHTINGS
 
 

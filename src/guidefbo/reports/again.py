@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from guidefbo.core.numbers import is_finite_number, is_whole_number
+from guidefbo.core.checks import is_finite_number, is_whole_number
 from guidefbo.experiments.results import Call, Row, StudyResults
 from guidefbo.experiments.shipped import shipped_files
 from guidefbo.reports.frame import settings_of

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from guidefbo.core.arrays import Values
-from guidefbo.core.pictures import (
+from guidefbo.canvas import (
     COLOURS,
     caption,
     draw_band,
@@ -17,6 +16,7 @@ from guidefbo.core.pictures import (
     new_figure,
     tidy,
 )
+from guidefbo.core.arrays import Values
 
 LOG_FROM = 4.0
 """Factor between the largest and the smallest mean from which the axis is log."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from guidefbo.core.numbers import is_finite_number, plain
+from guidefbo.core.checks import is_finite_number, plain
 from guidefbo.experiments.results import Outcome, Row, StudyResults
 
 Field = int | float | str | None

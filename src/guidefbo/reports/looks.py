@@ -8,7 +8,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any
 
-from guidefbo.core.pictures import COLOURS
+from guidefbo.canvas import COLOURS
 from guidefbo.reports.families import PLAIN, strategy_and_rule
 from guidefbo.reports.frame import Contender
 

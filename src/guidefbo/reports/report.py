@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from guidefbo.canvas import picture_bytes, require_matplotlib
 from guidefbo.core.errors import DataError
-from guidefbo.core.pictures import picture_bytes, require_matplotlib
 from guidefbo.experiments.results import StudyResults, read_study
 from guidefbo.reports.folder import write_files
 from guidefbo.reports.formats import join
@@ -13,7 +13,7 @@ from guidefbo.reports.frame import lay_out, slug
 from guidefbo.reports.latex import to_latex
 from guidefbo.reports.markdown import to_markdown
 from guidefbo.reports.page import Picture, to_page
-from guidefbo.reports.sections.catalog import write_sections
+from guidefbo.reports.sections.choice import write_sections
 from guidefbo.reports.sections.head import NAME as HEAD
 from guidefbo.reports.spreadsheet import to_csv
 from guidefbo.reports.table import Block, Figure, Section, Table, figures_of, tables_of

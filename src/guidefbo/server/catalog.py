@@ -2,15 +2,27 @@
 
 from types import MappingProxyType
 
-from guidefbo.server.dispatch import Dispatch, agent_specific, broadcast
-from guidefbo.server.fusion import (
+from guidefbo.server.strategies.consensus.fusion import (
     Fusion,
     dersimonian_laird,
     paule_mandel,
     trimmed,
 )
-from guidefbo.server.merging import Merging, complete_linkage, no_merging
-from guidefbo.server.reweighting import Reweighting, mass_only, value_aware
+from guidefbo.server.strategies.guide.dispatch import (
+    Dispatch,
+    agent_specific,
+    broadcast,
+)
+from guidefbo.server.strategies.guide.merging import (
+    Merging,
+    complete_linkage,
+    no_merging,
+)
+from guidefbo.server.strategies.guide.reweighting import (
+    Reweighting,
+    mass_only,
+    value_aware,
+)
 
 MERGINGS: MappingProxyType[str, Merging] = MappingProxyType(
     {"complete-linkage": complete_linkage, "none": no_merging}

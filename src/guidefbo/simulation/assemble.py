@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.loop import RoundAgent
+from guidefbo.agent.strategies.fts_de.design import regional_design
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.arrays import Points, Values
 from guidefbo.core.designs import (
     collaborative_latin_hypercube,
-    regional_design,
     sobol_grid,
 )
 from guidefbo.core.domain import Domain

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from guidefbo.core.pictures import new_figure, save_figure, tidy
+from guidefbo.canvas import new_figure, save_figure, tidy
 
 if TYPE_CHECKING:
     from guidefbo.simulation.result import OptimizeResult

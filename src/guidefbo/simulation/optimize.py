@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from guidefbo.agent.dataset import MAX_VALUE
+from guidefbo.core.checks import is_finite_number, require_count, shown
 from guidefbo.core.errors import DataError, SettingsError
-from guidefbo.core.numbers import is_finite_number, require_count, shown
-from guidefbo.core.space import Space
+from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.server.side import ServerSide
 from guidefbo.simulation.result import Evaluation, OptimizeResult

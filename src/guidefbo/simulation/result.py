@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from guidefbo.core.space import Space
+from guidefbo.core.space.space import Space
 from guidefbo.site.trial import shown_value
 
 

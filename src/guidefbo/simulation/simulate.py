@@ -15,7 +15,7 @@ from guidefbo.methods.accounting import paper_scalars
 from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
 from guidefbo.metrics.regret import best_so_far, mean_simple_regret
-from guidefbo.problems.catalog import make_problem
+from guidefbo.problems.library import make_problem
 from guidefbo.problems.problem import Problem
 from guidefbo.simulation.assemble import assemble, design_for
 from guidefbo.simulation.liars import Liars

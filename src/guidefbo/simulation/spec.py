@@ -3,10 +3,10 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from guidefbo.core.numbers import require_count
+from guidefbo.core.checks import require_count
 from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
-from guidefbo.problems.catalog import check_problem
+from guidefbo.problems.library import check_problem
 
 COUNTS = (
     ("dim", 1),

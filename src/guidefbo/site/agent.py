@@ -10,6 +10,7 @@ import numpy as np
 
 from guidefbo.agent.surrogate.model import Fitted
 from guidefbo.core.arrays import Point
+from guidefbo.core.checks import is_whole_number, require_count, shown
 from guidefbo.core.errors import (
     DataError,
     FallbackWarning,
@@ -17,9 +18,8 @@ from guidefbo.core.errors import (
     NumericalError,
     WireError,
 )
-from guidefbo.core.goal import SIGNS
-from guidefbo.core.numbers import is_whole_number, require_count, shown
-from guidefbo.core.space import Space
+from guidefbo.core.space.goal import SIGNS
+from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Address
 from guidefbo.core.threads import single_blas_thread
 from guidefbo.site.book import Book

@@ -9,8 +9,8 @@ import numpy as np
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.missing import Missing
 from guidefbo.core.arrays import Point, Points
-from guidefbo.core.goal import SIGNS
-from guidefbo.core.space import Space
+from guidefbo.core.space.goal import SIGNS
+from guidefbo.core.space.space import Space
 from guidefbo.site.trial import Origin, Record, Trial, TrialState
 
 FAILED_RADIUS = 0.05

@@ -10,7 +10,7 @@ from guidefbo.agent.decision.search import Forbids
 from guidefbo.agent.surrogate.kernel import matern52, squared_distances
 from guidefbo.core.arrays import Point, Points
 from guidefbo.core.designs import collaborative_latin_hypercube, sobol
-from guidefbo.core.polytope import Polytope
+from guidefbo.core.space.polytope import Polytope
 from guidefbo.core.streams import Purpose
 from guidefbo.site.setup import Setup
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from guidefbo.core import pictures
-from guidefbo.core.constraints import SumTo
-from guidefbo.core.parameters import Choice, Float, Int
+from guidefbo import canvas
+from guidefbo.core.space.constraints import SumTo
+from guidefbo.core.space.parameters import Choice, Float, Int
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import Guidance, GuidanceState
 from guidefbo.site.slices import (
@@ -41,8 +41,8 @@ def draw_agent(agent: Agent, path: str | Path | None = None) -> Any:
     slices, importance = slices_of(agent), importance_of(agent)
     top = importance.names[:MAX_PANELS] if importance else ()
     shown = [piece for piece in slices if piece.name in top]
-    heights = [3.4, 0.7 + 2.7 * pictures.panel_shape(len(shown))[0]]
-    figure = pictures.new_figure(path, 11.0, 0.4 + sum(heights))
+    heights = [3.4, 0.7 + 2.7 * canvas.panel_shape(len(shown))[0]]
+    figure = canvas.new_figure(path, 11.0, 0.4 + sum(heights))
     figure.suptitle(_title(agent), fontsize=13, fontweight="bold")
     above, below = figure.subfigures(2, 1, height_ratios=heights)
     progress, bars = above.subplots(1, 2, width_ratios=[3.0, 1.0])
@@ -51,17 +51,17 @@ def draw_agent(agent: Agent, path: str | Path | None = None) -> Any:
         bars.set_axis_off()
         why = "could be fitted to these results" if agent.best() else "yet"
         below.text(0.5, 0.5, f"No model {why}.", ha="center")
-        return pictures.save_figure(figure, path)
+        return canvas.save_figure(figure, path)
     names, shares = list(top), importance.shares[: len(top)]
     if len(top) < len(slices):
         names.append(f"{len(slices) - len(top)} others")
         shares = np.append(shares, importance.shares[len(top) :].sum())
-    pictures.draw_shares(bars, names, shares, "importance (from lengthscales)")
+    canvas.draw_shares(bars, names, shares, "importance (from lengthscales)")
     below.suptitle(_legend(agent, len(shown)), fontsize=9, color="0.25")
-    for axes, piece in zip(pictures.panels(below, len(shown)), shown, strict=True):
+    for axes, piece in zip(canvas.panels(below, len(shown)), shown, strict=True):
         _draw_slice(axes, piece, agent.guidance)
         axes.set_ylim(_limits(shown))
-    return pictures.save_figure(figure, path)
+    return canvas.save_figure(figure, path)
 
 
 def _title(agent: Agent) -> str:
@@ -95,26 +95,26 @@ def _draw_progress(axes: Any, agent: Agent, best: Best | None) -> None:
     for origin, word, look in ORIGINS:
         part = [trial for trial in done if trial.origin == origin]
         reach = np.array([2.0 * (trial.std or 0.0) for trial in part])
-        pictures.draw_marks(axes, *told_of(part), word, look, reach)
+        canvas.draw_marks(axes, *told_of(part), word, look, reach)
     guided = told_of([trial for trial in done if trial.guided])
-    pictures.draw_marks(axes, *guided, "guided", "ring")
+    canvas.draw_marks(axes, *guided, "guided", "ring")
     for state, look in ((TrialState.FAILED, "cross"), (TrialState.PENDING, "tick")):
         ids, _ = told_of(in_state(agent, state))
         # At the end of the axis that is not wanted.
-        pictures.draw_on_edge(axes, ids, state, look, is_top=agent.goal == "min")
+        canvas.draw_on_edge(axes, ids, state, look, is_top=agent.goal == "min")
     if best is None:
         axes.set_yticks([])
-        pictures.say(axes, "no results yet")
+        canvas.say(axes, "no results yet")
     else:
         ids, told = told_of(done)
         running = np.maximum if agent.goal == "max" else np.minimum
         held, end = running.accumulate(told), len(agent.trials)
-        pictures.draw_steps(axes, ids, held, end, "best so far")
+        canvas.draw_steps(axes, ids, held, end, "best so far")
         k, mean, std = best.trial.id, best.mean, best.std or 0.0
         spread = "" if best.std is None else f" (std {std:.2g})"
         word = f"recommended: trial {k}, {mean:.4g}{spread}"
-        pictures.draw_star(axes, k, mean, 2.0 * std, word)
-    pictures.finish_history(axes, len(agent.trials), "trial", "value")
+        canvas.draw_star(axes, k, mean, 2.0 * std, word)
+    canvas.finish_history(axes, len(agent.trials), "trial", "value")
 
 
 def _limits(slices: list[Slice]) -> tuple[float, float]:
@@ -134,17 +134,17 @@ def _draw_slice(axes: Any, piece: Slice, guidance: Guidance) -> None:
         kind = "points" if len(piece.x) <= MAX_POINTS else "steps"
     if isinstance(parameter, Choice) and len(piece.x) < parameter.size:
         note = f" ({len(piece.x)} of {parameter.size} options)"
-    pictures.draw_dots(axes, piece.observed_x, piece.observed, bool(piece.labels))
+    canvas.draw_dots(axes, piece.observed_x, piece.observed, bool(piece.labels))
     band = piece.x, piece.mean, piece.low, piece.high, piece.feasible
-    pictures.draw_function(axes, *band, kind)
-    pictures.draw_star(axes, float(piece.x[at]), float(piece.mean[at]))
+    canvas.draw_function(axes, *band, kind)
+    canvas.draw_star(axes, float(piece.x[at]), float(piece.mean[at]))
     why = "" if guidance.state == GuidanceState.NONE else f" ({guidance.state})"
     field = piece.guidance, kind, "G", f"no guidance{why}"
-    strip = pictures.draw_strip(axes, piece.x, *field)
+    strip = canvas.draw_strip(axes, piece.x, *field)
     if isinstance(parameter, Float | Int):
-        pictures.number_ticks(axes, piece.x, parameter.log, isinstance(parameter, Int))
+        canvas.number_ticks(axes, piece.x, parameter.log, isinstance(parameter, Int))
     else:
-        pictures.name_ticks(strip, piece.labels)
+        canvas.name_ticks(strip, piece.labels)
     value = piece.labels[at] if piece.labels else f"{piece.x[at]:.5g}"
-    name, value = pictures.caption(piece.name, 26), pictures.caption(value, 18)
+    name, value = canvas.caption(piece.name, 26), canvas.caption(value, 18)
     axes.set_title(f"{name} = {value}{note}", fontsize=9.5)

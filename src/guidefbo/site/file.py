@@ -6,9 +6,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from guidefbo.core.checks import require_count, shown
 from guidefbo.core.errors import DataError, FedBOError
 from guidefbo.core.files import write_atomically
-from guidefbo.core.numbers import require_count, shown
 from guidefbo.site.guidance import Guidance, guidance_from_form, guidance_to_form
 from guidefbo.site.setup import Setup
 from guidefbo.site.trial import Origin, Record, Trial, TrialState, check_told

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from guidefbo.core.checks import require_count, shown
 from guidefbo.core.errors import WireError
-from guidefbo.core.numbers import require_count, shown
 from guidefbo.wire.codec import decode, encode
 
 Check = Callable[[Any], None]

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
+from guidefbo.core.checks import require_count, shown
 from guidefbo.core.errors import SettingsError, WireError
-from guidefbo.core.numbers import require_count, shown
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.core.threads import single_blas_thread
 from guidefbo.methods.build import build_server_side

@@ -10,11 +10,11 @@ from guidefbo.agent.surrogate.fit import Bounds
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import SitePriors
 from guidefbo.agent.units import Units
+from guidefbo.core.checks import is_finite_number, plain, require_count, shown
 from guidefbo.core.errors import SettingsError
-from guidefbo.core.goal import require_goal
-from guidefbo.core.numbers import is_finite_number, plain, require_count, shown
-from guidefbo.core.space import Space
-from guidefbo.core.space_form import space_from_form, space_to_form
+from guidefbo.core.space.form import space_from_form, space_to_form
+from guidefbo.core.space.goal import require_goal
+from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Streams
 from guidefbo.methods.build import build_policy, build_server_side
 from guidefbo.methods.catalog import find_method

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from guidefbo.agent.guidance.field import GuidanceField
 from guidefbo.core.arrays import OtherValues, Point, Points, Values, frozen_array
-from guidefbo.core.goal import SIGNS
-from guidefbo.core.parameters import Bool, Choice, Int, Parameter
-from guidefbo.core.space import SLACK, Space
+from guidefbo.core.space.goal import SIGNS
+from guidefbo.core.space.parameters import Bool, Choice, Int, Parameter
+from guidefbo.core.space.space import SLACK, Space
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import GuidanceState
 from guidefbo.site.trial import Trial, TrialState

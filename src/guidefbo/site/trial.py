@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import Any, NoReturn, cast
 
 from guidefbo.agent.dataset import MAX_VALUE
+from guidefbo.core.checks import is_finite_number, plain, shown
 from guidefbo.core.errors import DataError
-from guidefbo.core.numbers import is_finite_number, plain, shown
 
 
 class TrialState(StrEnum):

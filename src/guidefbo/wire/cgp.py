@@ -11,7 +11,7 @@ import numpy as np
 
 from guidefbo.core.arrays import Point, Points, frozen_array
 from guidefbo.core.errors import WireError
-from guidefbo.wire import checks
+from guidefbo.wire import entries
 from guidefbo.wire.envelope import require_fields
 
 MAX_LEVEL = 1e100
@@ -37,7 +37,7 @@ class DesignUpload:
         object.__setattr__(self, "design", frozen_array(self.design))
         _check_designs(self.design, "design", 1)
         for name in ("lower_bound", "best_mean"):
-            checks.number(getattr(self, name), name, -MAX_LEVEL, MAX_LEVEL)
+            entries.number(getattr(self, name), name, -MAX_LEVEL, MAX_LEVEL)
         if not self.dim:
             raise WireError("A design must have one coordinate or more, got none.")
 
@@ -59,10 +59,10 @@ class DesignUpload:
         """Check the fields and build the message."""
         require_fields(body, {"design", "lower_bound", "best_mean"}, "an upload")
         levels = {
-            name: checks.number(body[name], name, -MAX_LEVEL, MAX_LEVEL)
+            name: entries.number(body[name], name, -MAX_LEVEL, MAX_LEVEL)
             for name in ("lower_bound", "best_mean")
         }
-        return cls(design=checks.array(body["design"], "design", ndim=1), **levels)
+        return cls(design=entries.array(body["design"], "design", ndim=1), **levels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class DesignPacket:
         require_fields(body, {"designs"}, "a packet")
         if body["designs"] == []:
             return cls(designs=np.empty((0, 0)))
-        return cls(designs=checks.array(body["designs"], "designs", ndim=2))
+        return cls(designs=entries.array(body["designs"], "designs", ndim=2))
 
 
 def _check_designs(designs: np.ndarray, name: str, ndim: int) -> None:
@@ -116,4 +116,4 @@ def _check_designs(designs: np.ndarray, name: str, ndim: int) -> None:
     if not np.isfinite(designs).all():
         raise WireError(f"{name} must be finite, and it is not.")
     if designs.size:
-        checks.in_box(designs, name)
+        entries.in_box(designs, name)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from guidefbo.core.arrays import Point, frozen_array
 from guidefbo.core.component import Components
 from guidefbo.core.errors import WireError
-from guidefbo.wire import checks
+from guidefbo.wire import entries
 from guidefbo.wire.envelope import require_fields
 
 MAX_SCORE = 1e6
@@ -45,8 +45,8 @@ class PeakUpload:
     def __post_init__(self) -> None:
         for name in ("center", "variance"):
             object.__setattr__(self, name, frozen_array(getattr(self, name)))
-        checks.number(self.mass, "mass", 1.0, 1.0)
-        checks.number(self.value_score, "value_score", -MAX_SCORE, MAX_SCORE)
+        entries.number(self.mass, "mass", 1.0, 1.0)
+        entries.number(self.value_score, "value_score", -MAX_SCORE, MAX_SCORE)
         if self.center.ndim != 1 or not self.dim:
             raise WireError(
                 "center must have one axis and one coordinate or more, got the shape "
@@ -59,7 +59,7 @@ class PeakUpload:
             )
         for name in ("center", "variance"):
             _check_finite(getattr(self, name), name)
-        checks.in_box(self.center, "center")
+        entries.in_box(self.center, "center")
         low, high = self.variance.min(), self.variance.max()
         if low < SHARPEST * (1.0 - SLACK) or high > WIDEST * (1.0 + SLACK):
             raise WireError(
@@ -87,10 +87,10 @@ class PeakUpload:
         names = {"mass", "center", "variance", "value_score"}
         require_fields(body, names, "an upload")
         return cls(
-            mass=checks.number(body["mass"], "mass", 1.0, 1.0),
-            center=checks.array(body["center"], "center", ndim=1),
-            variance=checks.array(body["variance"], "variance", ndim=1),
-            value_score=checks.number(
+            mass=entries.number(body["mass"], "mass", 1.0, 1.0),
+            center=entries.array(body["center"], "center", ndim=1),
+            variance=entries.array(body["variance"], "variance", ndim=1),
+            value_score=entries.number(
                 body["value_score"], "value_score", -MAX_SCORE, MAX_SCORE
             ),
         )
@@ -117,11 +117,11 @@ class ConsensusPacket:
                 f"each, got the shapes {c.centers.shape} and {c.variances.shape}."
             )
         for weight in c.weights:
-            checks.number(float(weight), "weight", 0.0, 1.0)
+            entries.number(float(weight), "weight", 0.0, 1.0)
         _check_finite(c.centers, "center")
         _check_finite(c.variances, "variance")
-        checks.in_box(c.centers, "center")
-        checks.positive_spread(c.variances, False, "variance")
+        entries.in_box(c.centers, "center")
+        entries.positive_spread(c.variances, False, "variance")
 
     def __len__(self) -> int:
         return len(self.components)
@@ -146,14 +146,14 @@ class ConsensusPacket:
         require_fields(body, {"weights", "centers", "variance"}, "a packet")
         if all(body[name] == [] for name in body):
             return cls(components=_nothing())
-        weights = checks.array(body["weights"], "weights", ndim=1)
-        centers = checks.array(body["centers"], "centers", ndim=2)
+        weights = entries.array(body["weights"], "weights", ndim=1)
+        centers = entries.array(body["centers"], "centers", ndim=2)
         if len(weights) != len(centers):
             raise WireError(
                 f"A packet needs one weight per centre, got {len(weights)} weights and "
                 f"{len(centers)} centres."
             )
-        variances = checks.array(body["variance"], "variance", ndim=2)
+        variances = entries.array(body["variance"], "variance", ndim=2)
         return cls(
             components=Components(weights=weights, centers=centers, variances=variances)
         )

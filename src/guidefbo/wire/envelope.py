@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn, Protocol, Self, cast
 
+from guidefbo.core.checks import shown
 from guidefbo.core.errors import WireError
-from guidefbo.core.numbers import shown
 
 FORMAT = "guidefbo-message"
 VERSION = 1

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Point, frozen_array
+from guidefbo.core.checks import is_whole_number, shown
 from guidefbo.core.errors import WireError
-from guidefbo.core.numbers import is_whole_number, shown
-from guidefbo.wire import checks
+from guidefbo.wire import entries
 from guidefbo.wire.envelope import require_fields
 
 MIN_SCALE, MAX_SCALE = 1e-9, 1e9
@@ -51,9 +51,9 @@ class SharedHyperparameters:
                 f"lengthscales must be finite numbers in [{MIN_SCALE:g}, "
                 f"{MAX_SCALE:g}], got {shown(ell.tolist())}."
             )
-        checks.number(self.outputscale, "outputscale", MIN_SCALE, MAX_SCALE)
+        entries.number(self.outputscale, "outputscale", MIN_SCALE, MAX_SCALE)
         if self.mean is not None:
-            checks.number(self.mean, "mean", -MAX_MEAN, MAX_MEAN)
+            entries.number(self.mean, "mean", -MAX_MEAN, MAX_MEAN)
 
     @property
     def dim(self) -> int:
@@ -73,11 +73,11 @@ class SharedHyperparameters:
         """Check the fields and build the value."""
         m = fields["mean"]
         return cls(
-            lengthscales=checks.array(fields["lengthscales"], "lengthscales", ndim=1),
-            outputscale=checks.number(
+            lengthscales=entries.array(fields["lengthscales"], "lengthscales", ndim=1),
+            outputscale=entries.number(
                 fields["outputscale"], "outputscale", MIN_SCALE, MAX_SCALE
             ),
-            mean=None if m is None else checks.number(m, "mean", -MAX_MEAN, MAX_MEAN),
+            mean=None if m is None else entries.number(m, "mean", -MAX_MEAN, MAX_MEAN),
         )
 
 

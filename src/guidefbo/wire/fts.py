@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Matrix, Point, Values, frozen_array
 from guidefbo.core.errors import WireError
-from guidefbo.core.regions import REGION_COUNTS
-from guidefbo.wire import checks
+from guidefbo.wire import entries
 from guidefbo.wire.envelope import require_fields
+from guidefbo.wire.regions import REGION_COUNTS
 
 MAX_WEIGHT = 1e120
 """Largest weight in size: far beyond any observation's, and its square is finite."""
@@ -47,7 +47,7 @@ class FeatureWeights:
     def from_body(cls, body: Mapping[str, Any]) -> Self:
         """Check the fields and build the message."""
         require_fields(body, {"weights"}, "feature weights")
-        return cls(weights=checks.array(body["weights"], "weights", ndim=1))
+        return cls(weights=entries.array(body["weights"], "weights", ndim=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class RegionWeights:
     def from_body(cls, body: Mapping[str, Any]) -> Self:
         """Check the fields and build the message."""
         require_fields(body, {"weights"}, "region weights")
-        return cls(weights=checks.array(body["weights"], "weights", ndim=2))
+        return cls(weights=entries.array(body["weights"], "weights", ndim=2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class PeerPoint:
                 "point must be one row of finite coordinates, got shape "
                 f"{self.point.shape}."
             )
-        checks.in_box(self.point, "point")
+        entries.in_box(self.point, "point")
 
     @property
     def dim(self) -> int:
@@ -120,7 +120,7 @@ class PeerPoint:
     def from_body(cls, body: Mapping[str, Any]) -> Self:
         """Check the fields and build the message."""
         require_fields(body, {"point"}, "a point")
-        return cls(point=checks.array(body["point"], "point", ndim=1))
+        return cls(point=entries.array(body["point"], "point", ndim=1))
 
 
 def same_features(num_features: int, expected: int, name: str) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from guidefbo.core.arrays import Point, frozen_array
 from guidefbo.core.component import Components
 from guidefbo.core.errors import WireError
-from guidefbo.wire import checks
+from guidefbo.wire import entries
 from guidefbo.wire.envelope import require_fields
 
 MAX_SCORE = 1e6
@@ -41,8 +41,8 @@ class OptimumUpload:
     def __post_init__(self) -> None:
         for name in ("center", "variance"):
             object.__setattr__(self, name, frozen_array(getattr(self, name)))
-        checks.number(self.mass, "mass", MIN_MASS, 1.0)
-        checks.number(self.value_score, "value_score", -MAX_SCORE, MAX_SCORE)
+        entries.number(self.mass, "mass", MIN_MASS, 1.0)
+        entries.number(self.value_score, "value_score", -MAX_SCORE, MAX_SCORE)
         d = self.dim
         if self.variance.shape not in ((d,), (d, d)) or d == 0:
             raise WireError(
@@ -70,12 +70,12 @@ class OptimumUpload:
         """Check the fields and build the message."""
         spread = _spread_name(body)
         require_fields(body, {"mass", "center", spread, "value_score"}, "an upload")
-        center = checks.array(body["center"], "center", ndim=1)
+        center = entries.array(body["center"], "center", ndim=1)
         return cls(
-            mass=checks.number(body["mass"], "mass", MIN_MASS, 1.0),
+            mass=entries.number(body["mass"], "mass", MIN_MASS, 1.0),
             center=center,
             variance=_spread_from_body(body, spread, (len(center),)),
-            value_score=checks.number(
+            value_score=entries.number(
                 body["value_score"], "value_score", -MAX_SCORE, MAX_SCORE
             ),
         )
@@ -93,7 +93,7 @@ class GuidancePacket:
     def __post_init__(self) -> None:
         c = self.components
         for weight in c.weights:
-            checks.number(float(weight), "weight", 0.0, 1.0)
+            entries.number(float(weight), "weight", 0.0, 1.0)
         _check_gaussians(c.centers, c.variances, c.is_full)
 
     @property
@@ -115,8 +115,8 @@ class GuidancePacket:
         """Check the fields and build the message."""
         spread = _spread_name(body)
         require_fields(body, {"weights", "centers", spread}, "a packet")
-        weights = checks.array(body["weights"], "weights", ndim=1)
-        centers = checks.array(body["centers"], "centers", ndim=2)
+        weights = entries.array(body["weights"], "weights", ndim=1)
+        centers = entries.array(body["centers"], "centers", ndim=2)
         if len(weights) != len(centers):
             raise WireError(
                 f"A packet needs one weight per centre, got {len(weights)} weights and "
@@ -133,8 +133,8 @@ def _check_gaussians(
 ) -> None:
     if not (np.isfinite(centers).all() and np.isfinite(variances).all()):
         raise WireError("center and variance must be finite, and they are not.")
-    checks.in_box(centers, "center")
-    checks.positive_spread(variances, is_full, "variance")
+    entries.in_box(centers, "center")
+    entries.positive_spread(variances, is_full, "variance")
 
 
 def _spread_name(body: Mapping[str, Any]) -> str:
@@ -153,7 +153,7 @@ def _spread_from_body(
 ) -> NDArray[np.float64]:
     d = shape[-1]
     per_component = d if name == "variance" else d * (d + 1) // 2
-    packed = checks.array(body[name], name, ndim=len(shape))
+    packed = entries.array(body[name], name, ndim=len(shape))
     if packed.shape != (*shape[:-1], per_component):
         raise WireError(
             f"{name} must have shape {(*shape[:-1], per_component)} for centres of "

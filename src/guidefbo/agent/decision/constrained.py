@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 from guidefbo.agent.decision.rule import Acquisition
 from guidefbo.core.arrays import Matrix, Point, Points, Values
-from guidefbo.core.polytope import Polytope
+from guidefbo.core.space.polytope import Polytope
 
 _PRECISION = 1e-9
 """Gain at which SLSQP stops, in units of the slope at the start."""

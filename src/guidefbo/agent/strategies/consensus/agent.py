@@ -1,0 +1,138 @@
+"""The consensus agent: tell where the mean peaks, look between that and the others."""
+
+from dataclasses import dataclass, field
+from typing import Self
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from guidefbo.agent.belief.value_score import value_score
+from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.guidance.field import GuidanceField
+from guidefbo.agent.guidance.figp import InterventionalPosterior
+from guidefbo.agent.guidance.scaling import Intervention
+from guidefbo.agent.guidance.schedule import Schedule
+from guidefbo.agent.strategies.consensus.aim import Aim, Place
+from guidefbo.agent.strategies.consensus.peak import find_peak, peak_variance
+from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.agent.surrogate.trend import TrendPosterior
+from guidefbo.core.arrays import Points, frozen_array
+from guidefbo.core.component import Components
+from guidefbo.core.domain import Domain
+from guidefbo.core.streams import Address
+from guidefbo.wire.consensus import (
+    MAX_SCORE,
+    SHARPEST,
+    WIDEST,
+    ConsensusPacket,
+    PeakUpload,
+)
+from guidefbo.wire.entries import same_dimension
+
+
+class _Places(WeakKeyDictionary[GaussianProcess, Place]):
+    """Places that were worked out, forgotten with their posteriors and when pickled."""
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        return type(self), ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsensusAgent:
+    """Random-effects consensus on the optimum, agent side."""
+
+    intervention: Intervention
+    """Turns the field into a scaling of the uncertainty."""
+    schedule: Schedule
+    """Strength of the intervention over the rounds."""
+    domain: Domain
+    """Where the optimum may lie."""
+    has_trend: bool
+    """Whether the model that places it has a trend beside the process."""
+    aim: Aim
+    """Which place it looks at."""
+    min_spread: float
+    """Smallest standard deviation of that place, per coordinate."""
+    max_strength: float
+    """λ_max."""
+    lcb_coefficient: float
+    """κ of the value score."""
+    _places: WeakKeyDictionary[GaussianProcess, Place] = field(
+        default_factory=_Places, init=False, repr=False, compare=False
+    )
+    """Of posteriors in use: the upload and the decision of a round need the same."""
+
+    def upload(
+        self,
+        posterior: GaussianProcess,
+        data: Dataset,
+        held: ConsensusPacket | None,
+        address: Address,
+    ) -> PeakUpload:
+        """Return the peak of the posterior mean, with its variance and score."""
+        del held, address
+        x, variance = self.place(posterior)
+        score = value_score(posterior, x, data.y, self.lcb_coefficient)
+        return PeakUpload(
+            mass=1.0,
+            center=x,
+            variance=variance,
+            value_score=float(np.clip(score, -MAX_SCORE, MAX_SCORE)),
+        )
+
+    def place(self, posterior: GaussianProcess) -> Place:
+        """Return where the own data place the optimum."""
+        known = self._places.get(posterior)
+        if known is None:
+            fit = TrendPosterior.fit if self.has_trend else TrendPosterior.without_trend
+            model = fit(posterior)
+            x = find_peak(model, self.domain)
+            variance = peak_variance(model, x, self.domain, SHARPEST, WIDEST)
+            known = Place(frozen_array(x), frozen_array(variance))
+            self._places[posterior] = known
+        return known
+
+    def check(self, packet: ConsensusPacket, dim: int) -> None:
+        """Refuse a place of another dimension."""
+        if len(packet):
+            same_dimension(packet.dim, dim, "A packet")
+
+    def aimed(
+        self, posterior: GaussianProcess, packet: ConsensusPacket | None
+    ) -> ConsensusPacket | None:
+        """Return guidance to the place it looks at, from the others' and its own."""
+        if packet is None or not len(packet):
+            return packet
+        self.check(packet, posterior.dim)
+        sent = packet.components
+        others = Place(sent.centers, sent.variances)
+        center, variance = self.aim(self.place(posterior), others)
+        return ConsensusPacket(
+            components=Components(
+                weights=sent.weights,
+                centers=np.clip(center, 0.0, 1.0),
+                variances=np.maximum(variance, self.min_spread**2),  # E77
+            )
+        )
+
+    def decision_posterior(
+        self,
+        posterior: GaussianProcess,
+        packet: ConsensusPacket | None,
+        t: int,
+        address: Address,
+    ) -> Posterior:
+        """Return the interventional posterior, or the local one without guidance."""
+        del address
+        if packet is None or not len(packet):
+            return posterior
+        self.check(packet, posterior.dim)
+        strength = self.schedule(self.max_strength, t)
+        guidance = GuidanceField.of(packet.components)
+        scaling = self.intervention(guidance, strength, posterior.X)
+        return InterventionalPosterior(local=posterior, scaling=scaling)
+
+    def landmarks(self, packet: ConsensusPacket | None) -> Points | None:
+        """Return the place it looks at, for the search to start from as well."""
+        return packet.components.centers if packet is not None and len(packet) else None

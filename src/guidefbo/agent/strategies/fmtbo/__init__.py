@@ -1,0 +1,1 @@
+"""The private half of fmtbo."""

@@ -1,0 +1,127 @@
+"""FTS's agent: send a draw of the weights, follow a peer's draw at times.
+
+The packet of a round is used in that round: all agents upload before any of them
+queries, which is the synchronous form of the method. The original one serves a single
+target whose sources are done, and uses no source twice; here every agent is a target
+and every source is fresh in every round.
+
+References:
+    Dai, Low and Jaillet, Federated Bayesian optimization via Thompson sampling,
+    NeurIPS 2020.
+"""
+
+from dataclasses import dataclass
+
+from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.decision.ts import Peak
+from guidefbo.agent.paths.maximise import ExactSampler
+from guidefbo.agent.paths.shared import (
+    SharedPath,
+    draw_weights,
+    follows_itself,
+    shared_map,
+)
+from guidefbo.agent.surrogate.certain import CertainPosterior
+from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.core.domain import Domain
+from guidefbo.core.streams import Address, Purpose
+from guidefbo.wire.entries import same_dimension
+from guidefbo.wire.fts import FeatureWeights, PeerPoint, same_features
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FtsAgent:
+    """Federated Thompson sampling on a shared feature map."""
+
+    num_shared: int
+    """M, features of the shared map."""
+
+    def upload(
+        self,
+        posterior: GaussianProcess,
+        data: Dataset,
+        held: FeatureWeights | None,
+        address: Address,
+    ) -> FeatureWeights:
+        """Return one draw of the weights.
+
+        Values are centred by the fitted constant mean, which moves no maximum and
+        keeps zero, the value where nothing was seen, from being the best one.
+        """
+        del data, held
+        gp = posterior
+        features = shared_map(address.streams, self.num_shared, gp.dim)
+        weights = draw_weights(
+            features(gp.X, gp.hyper.outputscale),
+            gp.y - gp.hyper.mean,
+            gp.noise,
+            address.at(Purpose.WEIGHTS),
+        )
+        return FeatureWeights(weights=weights)
+
+    def check(self, packet: FeatureWeights, dim: int) -> None:
+        """Refuse another number of features; weights have no dimension."""
+        del dim
+        same_features(packet.num_features, self.num_shared, "A packet")
+
+    def decision_posterior(
+        self,
+        posterior: GaussianProcess,
+        packet: FeatureWeights | None,
+        t: int,
+        address: Address,
+    ) -> Posterior:
+        """Return the local posterior with probability p_t, else the peer's function."""
+        if packet is None:
+            return posterior
+        self.check(packet, posterior.dim)
+        if follows_itself(t, address):
+            return posterior
+        features = shared_map(address.streams, self.num_shared, posterior.dim)
+        path = SharedPath(features=features, weights=packet.weights)
+        return CertainPosterior(path=path, dim=posterior.dim)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FtsPointAgent:
+    """FTS as the paper's tables were run: a peer's exact draw, told by its maximum."""
+
+    domain: Domain
+    """Where the maximum may lie."""
+    num_candidates: int
+    """Sobol points among which the draw is maximised."""
+
+    def upload(
+        self,
+        posterior: GaussianProcess,
+        data: Dataset,
+        held: PeerPoint | None,
+        address: Address,
+    ) -> PeerPoint:
+        """Return where one joint draw of the posterior peaks."""
+        del data, held
+        candidates = self.domain.spread(
+            self.num_candidates, address.at(Purpose.CANDIDATES)
+        )
+        samples = ExactSampler(num_paths=1)(posterior, candidates, address)
+        return PeerPoint(point=samples.points[0])
+
+    def check(self, packet: PeerPoint, dim: int) -> None:
+        """Refuse a point of another dimension."""
+        same_dimension(packet.dim, dim, "A packet")
+
+    def decision_posterior(
+        self,
+        posterior: GaussianProcess,
+        packet: PeerPoint | None,
+        t: int,
+        address: Address,
+    ) -> Posterior:
+        """Return the local posterior with probability p_t, else the peer's point."""
+        if packet is None:
+            return posterior
+        self.check(packet, posterior.dim)
+        if follows_itself(t, address):
+            return posterior
+        return CertainPosterior(path=Peak(at=packet.point), dim=posterior.dim)

@@ -1,0 +1,1 @@
+"""Search spaces: parameters, constraints, and their way to the unit cube."""

@@ -1,0 +1,149 @@
+"""A space as plain data, for JSON and TOML files.
+
+[parameters.dose]
+type = "float"            # float, int, choice, bool
+low = 0.1
+high = 10
+log = true
+
+[parameters.drug]
+type = "choice"
+options = ["a", "b"]
+
+[[constraints]]
+at_most = 1.5             # 1 water + 2 oil <= 1.5
+coefficients = { water = 1, oil = 2 }
+
+[[constraints]]
+sum_to = 1.0              # water + oil + soap = 1
+of = ["water", "oil", "soap"]
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, cast
+
+from guidefbo.core.checks import shown
+from guidefbo.core.errors import SpaceError
+from guidefbo.core.space.constraints import AtMost, Constraint, SumTo
+from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
+from guidefbo.core.space.space import Space
+
+Form = Mapping[str, Any]
+
+
+def space_to_form(space: Space) -> dict[str, Any]:
+    """Return the space as plain data."""
+    form: dict[str, Any] = {
+        "parameters": {
+            name: _parameter_to_form(parameter)
+            for name, parameter in space.parameters.items()
+        }
+    }
+    if space.constraints:
+        form["constraints"] = [_constraint_to_form(c) for c in space.constraints]
+    return form
+
+
+def space_from_form(form: Any) -> Space:
+    """Check plain data and return the space it describes."""
+    form = _table(form, "a space", {"parameters"}, {"constraints"})
+    parameters = form["parameters"]
+    if not isinstance(parameters, Mapping) or not parameters:
+        raise SpaceError(
+            "Expected a table [parameters.NAME] for every parameter, got "
+            f"{shown(parameters)}."
+        )
+    named = cast(Mapping[str, Any], parameters)
+    space = Space(**{n: _parameter_from_form(n, item) for n, item in named.items()})
+    constraints = form.get("constraints", [])
+    if not isinstance(constraints, list):
+        raise SpaceError(
+            f"constraints must be a list of tables, [[constraints]] in TOML, got "
+            f"{shown(constraints)}."
+        )
+    items = cast(list[Any], constraints)
+    return space.subject_to(*map(_constraint_from_form, items)) if items else space
+
+
+def _parameter_to_form(parameter: Parameter) -> dict[str, Any]:
+    match parameter:
+        case Choice():
+            return {"type": "choice", "options": list(parameter.options)}
+        case Bool():
+            return {"type": "bool"}
+        case Float() | Int():
+            kind = "float" if isinstance(parameter, Float) else "int"
+            bounds = {"low": parameter.low, "high": parameter.high}
+            return {"type": kind, **bounds, "log": parameter.log}
+
+
+def _number(kind: Callable[..., Parameter]) -> Callable[[Form], Parameter]:
+    return lambda form: kind(form["low"], form["high"], log=form.get("log", False))
+
+
+def _choice(form: Form) -> Parameter:
+    options = form["options"]
+    if not isinstance(options, list):
+        raise SpaceError(f"options must be a list, got {shown(options)}.")
+    return Choice(*cast(list[Any], options))
+
+
+KINDS = MappingProxyType[str, tuple[set[str], set[str], Callable[[Form], Parameter]]](
+    {
+        "float": ({"low", "high"}, {"log"}, _number(Float)),
+        "int": ({"low", "high"}, {"log"}, _number(Int)),
+        "choice": ({"options"}, set(), _choice),
+        "bool": (set(), set(), lambda form: Bool()),
+    }
+)
+"""Fields a parameter must and may have beside its type, and what builds it."""
+
+
+def _parameter_from_form(name: str, form: Any) -> Parameter:
+    kind = cast(Form, form).get("type") if isinstance(form, Mapping) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise SpaceError(
+            f"Parameter {name}: expected a type, one of {', '.join(KINDS)}, got "
+            f"{shown(form)}."
+        )
+    required, optional, build = KINDS[kind]
+    try:
+        return build(_table(form, f"a {kind}", {"type", *required}, optional))
+    except SpaceError as error:
+        raise SpaceError(f"Parameter {name}: {error}") from error
+
+
+def _constraint_to_form(constraint: Constraint) -> dict[str, Any]:
+    if isinstance(constraint, SumTo):
+        return {"sum_to": constraint.total, "of": list(constraint.names)}
+    return {
+        "at_most": constraint.bound,
+        "coefficients": dict(constraint.coefficients),
+    }
+
+
+def _constraint_from_form(form: Any) -> Constraint:
+    if isinstance(form, Mapping) and "sum_to" in form:
+        form = _table(cast(Form, form), "a sum", {"sum_to", "of"})
+        if not isinstance(form["of"], list):
+            raise SpaceError(f"of must be a list of names, got {shown(form['of'])}.")
+        return SumTo(form["sum_to"], *cast(list[str], form["of"]))
+    form = _table(form, "a constraint", {"at_most", "coefficients"})
+    return AtMost(form["coefficients"], form["at_most"])
+
+
+def _table(
+    form: Any, what: str, required: set[str], optional: set[str] | None = None
+) -> Form:
+    if not isinstance(form, Mapping):
+        raise SpaceError(f"Expected {what} as a table, got {shown(form)}.")
+    fields = cast(Form, form)
+    missing = required - fields.keys()
+    unknown = fields.keys() - required - (optional or set())
+    if missing or unknown:
+        raise SpaceError(
+            f"Expected {what} with the fields {sorted(required | (optional or set()))};"
+            f" missing {sorted(missing)}, unknown {shown(sorted(unknown))}."
+        )
+    return fields

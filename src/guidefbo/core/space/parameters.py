@@ -1,0 +1,391 @@
+"""The kinds of parameter, each with its place in the unit cube.
+
+A number takes one coordinate. A choice takes a block of them, one per option, so that
+no order is imposed and guidance from other sites can point at an option. Whole numbers
+and options own cells of the cube; `snap` moves a position to the middle of its cell.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guidefbo.core.checks import is_finite_number, is_whole_number, plain, shown
+from guidefbo.core.errors import SpaceError
+
+LARGEST = 1e150
+"""Largest bound in size; differences and ratios of larger ones overflow."""
+EDGE = 1e-12
+"""Positions nearer to an end of the unit interval than this stand for the end."""
+LARGEST_INT = 10**12
+"""Largest whole number in size; cells of a longer range are lost in rounding."""
+FEW_LEVELS = 16
+"""Up to this many whole numbers are all tried; beyond, steps that double."""
+MAX_OPTIONS = 1000
+"""Most options of one choice; each takes a coordinate."""
+
+Block = NDArray[np.float64]
+"""Coordinates of one parameter: (size,) of one point, (n, size) of many."""
+Bound = float | NDArray[np.float64]
+"""A number, or (k,) of them for k parameters side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Whole numbers from low to high, and where they sit in the unit interval.
+
+    Of one parameter, or of several side by side along the last axis.
+    """
+
+    low: Bound
+    """Smallest value."""
+    high: Bound
+    """Largest value."""
+    log_ends: tuple[Bound, Bound] | None
+    """Logarithms half a step beyond the bounds; None on a linear scale."""
+
+    @classmethod
+    def side_by_side(cls, parts: Sequence["Levels"]) -> Self:
+        """Return the levels of several parameters, all linear or all logarithmic."""
+        low = np.array([part.low for part in parts], dtype=np.float64)
+        high = np.array([part.high for part in parts], dtype=np.float64)
+        ends = [part.log_ends for part in parts if part.log_ends is not None]
+        if not ends:
+            return cls(low, high, None)
+        first, last = np.array(ends, dtype=np.float64).T
+        return cls(low, high, (first, last))
+
+    def at(self, u: Block) -> Block:
+        """Return the values whose steps hold the positions, of any shape."""
+        if self.log_ends is None:
+            values = self.low + np.floor(u * (self.high - self.low + 1))
+        else:
+            first, last = self.log_ends
+            values = np.floor(np.exp(first + u * (last - first)) + 0.5)
+        return np.clip(values, self.low, self.high)
+
+    def positions(self, values: Block) -> Block:
+        """Return where values sit, of any shape."""
+        if self.log_ends is None:
+            return (values - self.low + 0.5) / (self.high - self.low + 1)
+        first, last = self.log_ends
+        return (np.log(values) - first) / (last - first)
+
+    def snap(self, u: Block) -> Block:
+        """Return positions moved to the middle of their steps, of any shape."""
+        return self.positions(self.at(u))
+
+
+@dataclass(frozen=True, slots=True)
+class Float:
+    """A real parameter between two bounds, on a linear or logarithmic scale.
+
+    >>> round(Float(1, 100, log=True).from_unit(0.5), 6)
+    10.0
+    """
+
+    low: float
+    """Lower bound."""
+    high: float
+    """Upper bound."""
+    log: bool = False
+    """Whether the unit interval is spread over the logarithm."""
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
+        if not (
+            is_finite_number(self.low)
+            and is_finite_number(self.high)
+            and self.low < self.high
+            and max(abs(self.low), abs(self.high)) <= LARGEST
+        ):
+            raise SpaceError(
+                f"Float needs finite bounds with low < high, got "
+                f"low={shown(self.low)}, high={shown(self.high)}."
+            )
+        _require_bool("log", self.log)
+        if self.log and self.low < 1.0 / LARGEST:
+            raise SpaceError(
+                f"A logarithmic Float needs low > 0, got low={self.low!r}. Raise the "
+                "bound or drop log=True."
+            )
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return 1
+
+    def from_unit(self, u: float) -> float:
+        """Return the value at position u of the unit interval."""
+        # Nobody weighs 5e-17 of anything: within rounding of an end, it is the end.
+        if u <= EDGE or u >= 1.0 - EDGE:
+            return float(self.low if u <= EDGE else self.high)
+        if self.log:
+            low, high = math.log(self.low), math.log(self.high)
+            value = math.exp(low + u * (high - low))
+        else:
+            value = self.low + u * (self.high - self.low)
+        return min(max(value, float(self.low)), float(self.high))
+
+    def to_unit(self, value: Any) -> float:
+        """Return the position of a value in the unit interval."""
+        if not is_finite_number(value) or not self.low <= value <= self.high:
+            raise SpaceError(
+                f"Expected a number in [{self.low:g}, {self.high:g}], got "
+                f"{shown(value)}."
+            )
+        if self.log:
+            u = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            u = (value - self.low) / (self.high - self.low)
+        return min(max(u, 0.0), 1.0)
+
+    def clean(self, value: Any) -> float:
+        """Return an allowed value as a float."""
+        return float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Int:
+    """A whole number between two bounds, both included.
+
+    Its interval runs from half a step below the lower bound to half a step above the
+    upper one, and a value sits at the middle of its own step (at its logarithm, on a
+    logarithmic scale).
+
+    >>> days = Int(1, 4)
+    >>> days.to_unit(1), days.from_unit(0.99)
+    (0.125, 4)
+    """
+
+    low: int
+    """Smallest value."""
+    high: int
+    """Largest value."""
+    log: bool = False
+    """Whether the unit interval is spread over the logarithm."""
+
+    def __post_init__(self) -> None:
+        if not (
+            is_whole_number(self.low)
+            and is_whole_number(self.high)
+            and self.low < self.high
+            and max(abs(self.low), abs(self.high)) <= LARGEST_INT
+        ):
+            raise SpaceError(
+                f"Int needs whole bounds with low < high, at most {LARGEST_INT:g} in "
+                f"size, got low={shown(self.low)}, high={shown(self.high)}."
+            )
+        _require_bool("log", self.log)
+        if self.log and self.low < 1:
+            raise SpaceError(
+                f"A logarithmic Int needs low >= 1, got low={self.low}. Raise the "
+                "bound or drop log=True."
+            )
+        object.__setattr__(self, "low", int(self.low))
+        object.__setattr__(self, "high", int(self.high))
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return 1
+
+    @property
+    def num_levels(self) -> int:
+        """How many values there are."""
+        return self.high - self.low + 1
+
+    @property
+    def has_few_levels(self) -> bool:
+        """Whether all values are worth trying."""
+        return self.num_levels <= FEW_LEVELS
+
+    def from_unit(self, u: float) -> int:
+        """Return the value whose step holds position u of the unit interval."""
+        return int(self.levels.at(np.array([u]))[0])
+
+    def to_unit(self, value: Any) -> float:
+        """Return the position of a value in the unit interval."""
+        is_whole = is_whole_number(value) or (
+            is_finite_number(value) and float(value).is_integer()
+        )
+        if not is_whole or not self.low <= value <= self.high:
+            raise SpaceError(
+                f"Expected a whole number from {self.low} to {self.high}, got "
+                f"{shown(value)}."
+            )
+        return float(self.levels.positions(np.array([float(value)]))[0])
+
+    def clean(self, value: Any) -> int:
+        """Return an allowed value as an int."""
+        return int(value)
+
+    @property
+    def levels(self) -> Levels:
+        """The values and their positions."""
+        if not self.log:
+            return Levels(self.low, self.high, None)
+        ends = math.log(self.low - 0.5), math.log(self.high + 0.5)
+        return Levels(self.low, self.high, ends)
+
+    def snap(self, u: Block) -> Block:
+        """Return positions moved to the middle of their steps, of any shape."""
+        return self.levels.snap(u)
+
+    def steps(self, u: Block) -> Block:
+        """Return positions worth trying from each of n, (n, s): near and far ones.
+
+        All values where they are few; else 1, 2, 4, ... steps down and up.
+        """
+        levels = self.levels
+        if self.has_few_levels:
+            values = np.arange(self.low, self.high + 1, dtype=np.float64)
+            return np.tile(levels.positions(values), (len(u), 1))
+        hops = 2.0 ** np.arange((self.num_levels - 1).bit_length())
+        others = levels.at(u)[:, None] + np.concatenate([-hops, hops])
+        return levels.positions(np.clip(others, self.low, self.high))
+
+
+@dataclass(frozen=True, slots=True)
+class Bool:
+    """Yes or no: the two ends of one coordinate.
+
+    >>> Bool().from_unit(0.7), Bool().to_unit(False)
+    (True, 0.0)
+    """
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return 1
+
+    def from_unit(self, u: float) -> bool:
+        """Return the value at position u of the unit interval."""
+        return bool(u >= 0.5)
+
+    def to_unit(self, value: Any) -> float:
+        """Return the end of the unit interval that stands for a value."""
+        if not isinstance(value, bool | np.bool_):
+            raise SpaceError(f"Expected True or False, got {shown(value)}.")
+        return 1.0 if value else 0.0
+
+    def clean(self, value: Any) -> bool:
+        """Return an allowed value as a bool."""
+        return bool(value)
+
+    def snap(self, u: Block) -> Block:
+        """Return positions moved to their nearer end, of any shape."""
+        return (u >= 0.5).astype(np.float64)
+
+    def steps(self, u: Block) -> Block:
+        """Return the other end of each of n positions, (n, 1)."""
+        return 1.0 - self.snap(u)[:, None]
+
+
+class Choice:
+    """One of several options without an order: words, numbers, yes or no.
+
+    >>> drug = Choice("a", "b", "c")
+    >>> drug.to_unit("b").tolist(), drug.from_unit(np.array([0.2, 0.1, 0.9]))
+    ([0.0, 1.0, 0.0], 'c')
+    """
+
+    __slots__ = ("_options",)
+
+    def __init__(self, *options: str | float | bool) -> None:
+        """Create a choice from its options."""
+        for option in options:
+            if not isinstance(option, str | bool) and not is_finite_number(option):
+                raise SpaceError(
+                    "An option must be a text, a finite number, True or False, got "
+                    f"{shown(option)}. Write Choice('a', 'b'), not a list."
+                )
+        if not 2 <= len(options) <= MAX_OPTIONS or len(set(options)) != len(options):
+            raise SpaceError(
+                f"Choice needs 2 to {MAX_OPTIONS} different options, got "
+                f"{shown(options)}."
+            )
+        self._options = tuple(plain(option) for option in options)
+
+    @property
+    def options(self) -> tuple[str | float | bool, ...]:
+        """The options in the order given."""
+        return self._options
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates: one per option."""
+        return len(self._options)
+
+    def from_unit(self, u: Block) -> str | float | bool:
+        """Return the option whose coordinate is the largest."""
+        return self._options[int(np.argmax(u))]
+
+    def to_unit(self, value: Any) -> Block:
+        """Return the block with a one at the option."""
+        value = plain(value)
+        is_scalar = isinstance(value, str | bool) or is_finite_number(value)
+        if not is_scalar or value not in self._options:
+            raise SpaceError(
+                f"Expected one of {', '.join(map(repr, self._options))}, got "
+                f"{shown(value)}."
+            )
+        return _vertices(np.array(self._options.index(value)), self.size)
+
+    def clean(self, value: Any) -> str | float | bool:
+        """Return an allowed value as it was given among the options."""
+        return self._options[self._options.index(plain(value))]
+
+    def snap(self, u: Block) -> Block:
+        """Return blocks, along the last axis, moved to their nearest option."""
+        if _are_vertices(u):
+            return u
+        return _vertices(np.argmax(u, axis=-1), self.size)
+
+    def at_share(self, u: Block) -> Block:
+        """Return the blocks of the options whose equal parts of [0, 1] hold u."""
+        index = np.clip(np.floor(u * self.size), 0, self.size - 1).astype(np.intp)
+        return _vertices(index, self.size)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Choice) and self._options == other._options
+
+    def __hash__(self) -> int:
+        return hash(self._options)
+
+    def __repr__(self) -> str:
+        return f"Choice({', '.join(map(repr, self._options))})"
+
+
+Parameter = Float | Int | Choice | Bool
+
+
+def _vertices(index: NDArray[np.intp], size: int) -> Block:
+    """Return blocks with a one at each index, along a new last axis."""
+    blocks = np.zeros((*index.shape, size))
+    np.put_along_axis(blocks, index[..., None], 1.0, axis=-1)
+    return blocks
+
+
+def _are_vertices(u: Block) -> bool:
+    """Return whether every block along the last axis is a one among zeros.
+
+    That costs less than a look for the largest coordinate of every block, and what a
+    search asks about are vertices.
+    """
+    size = u.shape[-1]
+    places = np.flatnonzero(u != 0.0)
+    return bool(
+        len(places) * size == u.size
+        and (places // size == np.arange(len(places))).all()
+        and np.count_nonzero(u == 1.0) == len(places)
+    )
+
+
+def _require_bool(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise SpaceError(f"{name} must be True or False, got {shown(value)}.")

@@ -1,0 +1,231 @@
+"""Search spaces: named parameters to and from the unit cube.
+
+Natural units live here and nowhere else; everything behind works on the unit cube.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+
+from guidefbo.core.arrays import Point
+from guidefbo.core.checks import shown
+from guidefbo.core.domain import Domain
+from guidefbo.core.errors import SpaceError
+from guidefbo.core.space.constraints import AtMost, Constraint, SumTo
+from guidefbo.core.space.parameters import LARGEST, Bool, Choice, Float, Int, Parameter
+from guidefbo.core.space.polytope import Polytope
+
+SLACK = 0.01
+"""How far a told result may miss a constraint, relative to its bound or its largest
+term: a scale that reads three digits never weighs a mixture to exactly one."""
+FORBIDDEN = frozenset("=,\n\r\t")
+"""Characters that would make name=value,name=value ambiguous."""
+
+
+class Space:
+    """Named parameters in a fixed order, perhaps under linear constraints.
+
+    >>> dose, days = Float(1, 100, log=True), Int(1, 4)
+    >>> space = Space(dose=dose, days=days, drug=Choice("a", "b"))
+    >>> space.to_unit({"dose": 10.0, "days": 2, "drug": "a"}).tolist()
+    [0.5, 0.375, 1.0, 0.0]
+    """
+
+    def __init__(self, /, **parameters: Parameter) -> None:
+        """Create a space from parameters given by name."""
+        if not parameters:
+            raise SpaceError("A space needs at least one parameter, got none.")
+        for name, parameter in parameters.items():
+            if not isinstance(parameter, Float | Int | Choice | Bool):
+                raise SpaceError(
+                    f"Parameter {name} must be a Float, Int, Choice or Bool, got "
+                    f"{shown(parameter)}."
+                )
+            if not name.strip() or name != name.strip() or set(name) & FORBIDDEN:
+                raise SpaceError(
+                    "A parameter's name must be a text without '=', ',' and line "
+                    f"breaks, not blank at its ends, got {name!r}."
+                )
+        self._parameters = MappingProxyType(dict(parameters))
+        self._constraints: tuple[Constraint, ...] = ()
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The parameters by name."""
+        return self._parameters
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The constraints between them."""
+        return self._constraints
+
+    def subject_to(self, *constraints: Constraint) -> Self:
+        """Return the space with more constraints.
+
+        >>> parts = Space(water=Float(0, 1), oil=Float(0, 1), soap=Float(0, 0.3))
+        >>> parts = parts.subject_to(SumTo(1.0, "water", "oil", "soap"))
+        """
+        for constraint in constraints:
+            self._check_constraint(constraint)
+        space = type(self)(**self._parameters)
+        space._constraints = (*self._constraints, *constraints)
+        # An empty region is refused here, not at the first question.
+        _ = space.domain
+        return space
+
+    @cached_property
+    def dim(self) -> int:
+        """Number of coordinates of the unit cube."""
+        return sum(parameter.size for parameter in self._parameters.values())
+
+    @cached_property
+    def places(self) -> Mapping[str, slice]:
+        """The coordinates of each parameter."""
+        places: dict[str, slice] = {}
+        start = 0
+        for name, parameter in self._parameters.items():
+            places[name] = slice(start, start + parameter.size)
+            start += parameter.size
+        return MappingProxyType(places)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The part of the unit cube that stands for values."""
+        items = [(self.places[n].start, p) for n, p in self._parameters.items()]
+        names = sorted(
+            {name for c in self._constraints for name in c.coefficients},
+            key=lambda name: self.places[name].start,
+        )
+        return Domain(
+            dim=self.dim,
+            stepped=tuple((i, p) for i, p in items if isinstance(p, Int | Bool)),
+            blocks=tuple((i, p) for i, p in items if isinstance(p, Choice)),
+            columns=np.array([self.places[n].start for n in names], dtype=np.intp),
+            polytope=self._polytope(names) if names else None,
+        )
+
+    def from_unit(self, x: Point) -> dict[str, Any]:
+        """Return the values at a point of the unit cube."""
+        values: dict[str, Any] = {}
+        for name, parameter in self._parameters.items():
+            block = x[self.places[name]]
+            if isinstance(parameter, Choice):
+                values[name] = parameter.from_unit(block)
+            else:
+                values[name] = parameter.from_unit(float(block[0]))
+        return values
+
+    def to_unit(self, values: Mapping[str, Any]) -> Point:
+        """Return the point of the unit cube with these values."""
+        if not isinstance(values, Mapping) or (
+            values.keys() != self._parameters.keys()
+        ):
+            arrived = list(values) if isinstance(values, Mapping) else shown(values)
+            raise SpaceError(
+                f"Expected values for {list(self._parameters)}, got {arrived}."
+            )
+        x = np.empty(self.dim)
+        for name, parameter in self._parameters.items():
+            try:
+                x[self.places[name]] = parameter.to_unit(values[name])
+            except SpaceError as error:
+                raise SpaceError(f"Parameter {name}: {error}") from None
+        self._check_reach(values)
+        return x
+
+    def clean(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values as this space writes them, or refuse them."""
+        self.to_unit(values)
+        return {
+            name: parameter.clean(values[name])
+            for name, parameter in self._parameters.items()
+        }
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Space):
+            return NotImplemented
+        return (
+            list(self._parameters.items()) == list(other._parameters.items())
+            and self._constraints == other._constraints
+        )
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A read-only mapping cannot be copied or sent to another process as it is.
+        return _rebuild, (dict(self._parameters), self._constraints)
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name}={p!r}" for name, p in self._parameters.items())
+        limits = ", ".join(map(repr, self._constraints))
+        return f"Space({inner})" + (f".subject_to({limits})" if limits else "")
+
+    def _check_constraint(self, constraint: Constraint) -> None:
+        if not isinstance(constraint, AtMost | SumTo):
+            raise SpaceError(
+                f"A constraint must be an AtMost or a SumTo, got {shown(constraint)}."
+            )
+        for name in constraint.coefficients:
+            parameter = self._parameters.get(name)
+            if not isinstance(parameter, Float) or parameter.log:
+                what = "no parameter" if parameter is None else repr(parameter)
+                raise SpaceError(
+                    "A constraint may name linear Float parameters only; "
+                    f"{name!r} is {what}."
+                )
+
+    def _polytope(self, names: list[str]) -> Polytope:
+        """Return the constraints in units of the cube, over the named coordinates."""
+        floats = [self._parameters[name] for name in names]
+        low = np.array([p.low for p in floats if isinstance(p, Float)], dtype=float)
+        high = np.array([p.high for p in floats if isinstance(p, Float)], dtype=float)
+        rows: dict[bool, list[Point]] = {True: [], False: []}
+        ends: dict[bool, list[float]] = {True: [], False: []}
+        for c in self._constraints:
+            a = np.array([c.coefficients.get(name, 0.0) for name in names])
+            if max(np.abs(a)) > LARGEST / max(high - low):
+                raise SpaceError(f"Expected numbers of moderate size, got {c}.")
+            is_equal = isinstance(c, SumTo)
+            bound = c.total if isinstance(c, SumTo) else c.bound
+            rows[is_equal].append(a * (high - low))
+            ends[is_equal].append(float(bound - a @ low))
+        k = len(names)
+        try:
+            return Polytope.of(
+                k,
+                A=np.array(rows[False]).reshape(-1, k),
+                b=np.array(ends[False]),
+                E=np.array(rows[True]).reshape(-1, k),
+                e=np.array(ends[True]),
+            )
+        except SpaceError as error:
+            limits = "; ".join(map(str, self._constraints))
+            raise SpaceError(
+                f"No values satisfy the constraints and the bounds together: {limits}. "
+                "Widen a bound or drop a constraint."
+            ) from error
+
+    def _check_reach(self, values: Mapping[str, Any]) -> None:
+        """Refuse values that miss a constraint by more than rounding on a scale."""
+        for c in self._constraints:
+            spans = [
+                abs(a) * (p.high - p.low)
+                for name, a in c.coefficients.items()
+                if isinstance(p := self._parameters[name], Float)
+            ]
+            bound = c.total if isinstance(c, SumTo) else c.bound
+            reach = max(abs(bound), *spans)
+            miss = c.excess(values)
+            miss = abs(miss) if isinstance(c, SumTo) else miss
+            if miss > SLACK * reach:
+                raise SpaceError(f"Expected values with {c}, missed by {miss:g}.")
+
+
+def _rebuild(
+    parameters: dict[str, Parameter], constraints: tuple[Constraint, ...]
+) -> Space:
+    space = Space(**parameters)
+    return space.subject_to(*constraints) if constraints else space

@@ -1,0 +1,63 @@
+"""CGP's server: groups, dealt anew every round, in which sure designs are shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guidefbo.wire.cgp import MAX_DESIGNS, DesignPacket, DesignUpload
+from guidefbo.wire.entries import same_dimension
+
+MARGIN = 1e-4
+"""τ: by how much a lower bound must exceed the receiver's best mean."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CgpServer:
+    """Sends an agent the designs of its group that are believed to beat its best."""
+
+    upload_type: ClassVar[type[DesignUpload]] = DesignUpload
+    packet_type: ClassVar[type[DesignPacket]] = DesignPacket
+
+    group_size: int
+    """Most agents in a group."""
+
+    def aggregate(
+        self, uploads: Mapping[int, DesignUpload], t: int, stream: np.random.Generator
+    ) -> dict[int, DesignPacket]:
+        """Return a packet for every agent that uploaded."""
+        del t
+        if not uploads:
+            return {}
+        agents = sorted(uploads)
+        ordered = [uploads[agent] for agent in agents]
+        for upload in ordered:
+            same_dimension(upload.dim, ordered[0].dim, "Every upload")
+        designs = np.clip(np.stack([u.design for u in ordered]), 0.0, 1.0)
+        bounds = np.array([u.lower_bound for u in ordered], dtype=np.float64)
+        best = np.array([u.best_mean for u in ordered], dtype=np.float64)
+        groups = deal(len(agents), self.group_size, stream)
+        is_sent = bounds > best[:, None] + MARGIN  # E57
+        is_sent &= groups == groups[:, None]
+        np.fill_diagonal(is_sent, False)
+        return {
+            agent: DesignPacket(designs=designs[surest(is_sent[n], bounds)])
+            for n, agent in enumerate(agents)
+        }
+
+
+def deal(
+    num_agents: int, group_size: int, stream: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return every agent's group: as few as can be, filled evenly, at random."""
+    num_groups = -(-num_agents // group_size)
+    return stream.permutation(np.arange(num_agents) % num_groups)
+
+
+def surest(is_sent: NDArray[np.bool_], bounds: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the senders in order of their ids, those of highest bound if too many."""
+    (senders,) = np.nonzero(is_sent)
+    highest = np.argsort(-bounds[senders], kind="stable")[:MAX_DESIGNS]
+    return np.sort(senders[highest])

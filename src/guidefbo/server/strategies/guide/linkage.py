@@ -1,0 +1,235 @@
+"""Complete linkage under a limit, without the matrix of distances.
+
+The rule: of all pairs of clusters take the one with the smallest span, the largest
+distance between members; join it; stop when the smallest span exceeds the limit. Equal
+spans are ordered by the clusters' first members. As the span of a joined cluster is
+never below those of its halves, two clusters that are each other's nearest can be
+joined at once, in whatever order they are found, and the outcome is the rule's.
+
+So a cluster has to know its nearest only. It asks a tree of cluster means for a few
+neighbours and gets, besides them, its *horizon*: every cluster it was not told of is
+at least so far away. The bound behind both is that the largest squared distance of
+members is no less than the mean one,
+
+    span(A, B)^2 >= ||m_A - m_B||^2 + spread_A + spread_B,
+
+a plain distance once the root of the spread is kept as one more coordinate. A nearest
+neighbour within the horizon is certain. Certain mutual neighbours are joined; what
+both halves knew stays known, up to the smaller horizon. A cluster that has used up its
+knowledge asks again, for twice as many.
+
+Memory grows with the points, not with their pairs. Time depends on how they lie. The
+worst case is a cloud several thresholds wide in every direction, where nothing can be
+told apart from afar. `benchmarks/merge.py` measures both; docs/results/merge.md holds
+what it found.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from guidefbo.server.strategies.guide.spans import Groups, Indices, Reals, gather, spans
+
+_FIRST_ANSWER = 8
+"""Neighbours a point is told of at first."""
+
+_LARGEST_ROUND = 1_000_000
+"""Neighbours handled in one round; this and the number of points bound the memory."""
+
+_SLACK = 1e-9
+"""Relative safety of a bound: far above rounding, far below any loss of speed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Knowledge:
+    """What the clusters know of each other; a cluster is named by its first member.
+
+    Two clusters that do not know each other are no closer than either one's horizon.
+    """
+
+    near: list[dict[int, float]]
+    """Squared spans to the known neighbours."""
+    horizon: Reals
+    """Squared distance up to which a cluster knows all others."""
+    width: Indices
+    """How many neighbours the next answer should hold."""
+    choice: list[int]
+    """The certain nearest neighbour when last looked at, or -1."""
+    absorbed: dict[int, int] = field(default_factory=dict[int, int])
+    """Clusters that are no more, each with the one that took it in."""
+
+    def nearest(self, a: int) -> int:
+        """Return the nearest neighbour of `a`, or -1 while it is not certain."""
+        near = self.near[a]
+        span, b = min(zip(near.values(), near, strict=True), default=(np.inf, -1))
+        self.choice[a] = b if span < self.horizon[a] else -1
+        return self.choice[a]
+
+    def join(self, a: int, b: int) -> list[int]:
+        """Join two clusters; return those who have to look anew."""
+        keep, lose = min(a, b), max(a, b)
+        ours, theirs = self.near[keep], self.near[lose]
+        del ours[lose], theirs[keep]
+        for c in ours:
+            del self.near[c][keep]
+        for c in theirs:
+            del self.near[c][lose]
+        both = {c: max(span, theirs[c]) for c, span in ours.items() if c in theirs}
+        for c, span in both.items():
+            self.near[c][keep] = span
+        self.near[keep], self.near[lose] = both, {}
+        self.absorbed[lose] = keep
+        self.horizon[keep] = min(self.horizon[keep], self.horizon[lose])
+        self.width[keep] = min(self.width[keep], self.width[lose])
+        return [keep, *(c for c in ours | theirs if self.choice[c] in (a, b))]
+
+
+def link(points: Reals, root: Indices, limit: float) -> Indices:
+    """Return the first member of each point's cluster.
+
+    Args:
+        points: Distinct points in canonical order; the earlier wins a tie.
+        root: The first member of each point's cluster to begin with.
+        limit: Largest squared span of two clusters that may be joined.
+    """
+    know = _nothing_known(len(points))
+    is_open = np.ones(len(points), dtype=np.bool_)
+    asking = np.unique(root)
+    while asking.size:
+        active = np.flatnonzero(is_open[root])
+        groups = gather(points[active], np.searchsorted(active, root[active]))
+        names = active[groups.names]
+        asking, later, width = _affordable(know, asking, len(names))
+        _answer(know, groups, names, asking, width, limit)
+        stuck = _settle(know, asking.tolist())
+        root = _resolve(know.absorbed, len(points))[root]
+        done = [a for a in stuck if not know.near[a] and know.horizon[a] > limit]
+        is_open[done] = False
+        asking = np.union1d([a for a in stuck if is_open[a]], later).astype(np.intp)
+    return root
+
+
+def _nothing_known(count: int) -> _Knowledge:
+    return _Knowledge(
+        near=[{} for _ in range(count)],
+        horizon=np.zeros(count),
+        width=np.full(count, _FIRST_ANSWER),
+        choice=[-1] * count,
+    )
+
+
+def _affordable(
+    know: _Knowledge, asking: Indices, count: int
+) -> tuple[Indices, Indices, Indices]:
+    """Return who is answered now, who later, and how many neighbours each is told.
+
+    Those with the nearest horizon come first: the others' surroundings will have
+    thinned out by the time it is their turn.
+    """
+    asking = asking[np.argsort(know.horizon[asking], kind="stable")]
+    width = np.minimum(know.width[asking], count)
+    most = max(1, int(np.searchsorted(np.cumsum(width), _LARGEST_ROUND)))
+    return asking[:most], asking[most:], width[:most]
+
+
+def _answer(
+    know: _Knowledge,
+    groups: Groups,
+    names: Indices,
+    asking: Indices,
+    width: Indices,
+    limit: float,
+) -> None:
+    """Tell the clusters `asking` their neighbours and move their horizons."""
+    who = np.searchsorted(names, asking)
+    first, second, horizon = _neighbours(groups, who, width, limit)
+    know.horizon[asking] = np.maximum(know.horizon[asking], horizon)
+    know.width[asking] *= 2
+    known = know.horizon[names]
+    farther = np.maximum(known[first], known[second])
+    span = spans(groups, first, second, np.minimum(farther, limit))
+    useful = np.flatnonzero((span <= limit) & (span < farther))
+    pairs = zip(
+        names[first[useful]].tolist(),
+        names[second[useful]].tolist(),
+        span[useful].tolist(),
+        strict=True,
+    )
+    for a, b, squared in pairs:
+        know.near[a][b] = know.near[b][a] = squared
+
+
+def _neighbours(
+    groups: Groups, who: Indices, width: Indices, limit: float
+) -> tuple[Indices, Indices, Reals]:
+    """Return the pairs of neighbours, each pair once, and the horizon of each asker."""
+    tree = KDTree(
+        np.column_stack([groups.center, np.sqrt(groups.spread)]),
+        leafsize=64,
+        balanced_tree=False,
+    )
+    count = len(groups.names)
+    horizon = np.empty(who.size)
+    codes: list[Indices] = []
+    for told in np.unique(width):
+        some = np.flatnonzero(width == told)
+        pairs, horizon[some] = _lookup(tree, groups, who[some], int(told), limit)
+        codes.append(pairs)
+    code = np.sort(np.concatenate(codes))
+    first, second = np.divmod(code[np.diff(code, prepend=-1) > 0], count)
+    return first, second, horizon
+
+
+def _lookup(
+    tree: KDTree, groups: Groups, who: Indices, told: int, limit: float
+) -> tuple[Indices, Reals]:
+    """Return the coded pairs of each asker with its `told` nearest, and horizons."""
+    count = len(groups.names)
+    spread = groups.spread[who, None]
+    # Means are rounded to the grid of their coordinates.
+    grid = 8 * np.finfo(np.float64).eps * np.sqrt(tree.m) * np.abs(tree.data).max()
+    reach = np.sqrt(max(limit - groups.spread.min(), 0.0))
+    query = np.column_stack([groups.center[who], np.zeros(who.size)])
+    # One more than told, for a cluster may find itself.
+    found = tree.query(
+        query, k=told + 1, distance_upper_bound=(1 + _SLACK) * reach + grid
+    )
+    distance, other = np.asarray(found[0]), np.asarray(found[1], dtype=np.intp)
+    least = np.maximum((1 - _SLACK) * distance - grid, 0.0) ** 2
+    least += (1 - _SLACK) * spread
+    horizon = least[:, -1] if told + 1 < count else np.full(who.size, np.inf)
+    row, column = np.nonzero((least <= limit) & (other != who[:, None]))
+    a, b = who[row], other[row, column]
+    return np.minimum(a, b) * count + np.maximum(a, b), horizon
+
+
+def _settle(know: _Knowledge, start: list[int]) -> list[int]:
+    """Join all certain mutual neighbours; return the clusters that have to ask.
+
+    A chain runs from neighbour to nearest neighbour, ever closer, until two are
+    mutual or one is not certain; then the whole chain has to wait for that one.
+    """
+    waiting: set[int] = set()
+    todo = list(start)
+    while todo:
+        chain = [todo.pop()]
+        while chain and (a := chain[-1]) not in waiting and a not in know.absorbed:
+            b = know.nearest(a)
+            if b < 0 or b in waiting:
+                waiting.update(chain)
+            elif chain[-2:-1] == [b]:
+                del chain[-2:]
+                todo += know.join(a, b)
+            else:
+                chain.append(b)
+    return [a for a in waiting if know.choice[a] < 0]
+
+
+def _resolve(absorbed: dict[int, int], count: int) -> Indices:
+    """Return, for every cluster, the one it has ended up in."""
+    into = np.arange(count)
+    into[list(absorbed.keys())] = list(absorbed.values())
+    while not np.array_equal(into, into[into]):
+        into = into[into]
+    return into

@@ -1,0 +1,87 @@
+"""GUIDE's server: merge, reweight, dispatch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from guidefbo.core.component import Components
+from guidefbo.core.errors import WireError
+from guidefbo.server.strategies.guide.dispatch import Dispatch
+from guidefbo.server.strategies.guide.merging import Merging
+from guidefbo.server.strategies.guide.moments import ScoredComponents, merge_clusters
+from guidefbo.server.strategies.guide.reweighting import Reweighting
+from guidefbo.wire.entries import same_dimension
+from guidefbo.wire.guide import GuidancePacket, OptimumUpload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuideServer:
+    """Algorithm 1, server side, from three parts that can be swapped."""
+
+    upload_type: ClassVar[type[OptimumUpload]] = OptimumUpload
+    packet_type: ClassVar[type[GuidancePacket]] = GuidancePacket
+
+    merging: Merging
+    """Clusters of centres."""
+    reweighting: Reweighting
+    """Global weights."""
+    dispatch: Dispatch
+    """Who receives what."""
+    merge_threshold: float
+    """Largest RMS distance within a cluster."""
+    packet_size: int
+    """Most components in a packet."""
+
+    def aggregate(
+        self, uploads: Mapping[int, OptimumUpload], t: int, stream: np.random.Generator
+    ) -> dict[int, GuidancePacket]:
+        """Return a packet for every agent that uploaded."""
+        del t
+        if not uploads:
+            return {}
+        components, log_weights = self.globals(list(uploads.values()))
+        agents = sorted(uploads)
+        chosen = self.dispatch(log_weights, len(agents), self.packet_size, stream)
+        return {
+            agent: GuidancePacket(components=components.take(row))
+            for agent, row in zip(agents, chosen, strict=True)
+        }
+
+    def globals(self, uploads: list[OptimumUpload]) -> tuple[Components, np.ndarray]:
+        """Return the merged components and the logarithms of their weights."""
+        stacked = stack(uploads)
+        labels = self.merging(stacked.centers, self.merge_threshold)
+        merged = merge_clusters(stacked, labels)
+        log_weights = self.reweighting(merged)
+        components = Components(
+            weights=np.exp(log_weights),
+            centers=np.clip(merged.centers, 0.0, 1.0),
+            variances=merged.variances,
+        )
+        return components, log_weights
+
+
+def stack(uploads: list[OptimumUpload]) -> ScoredComponents:
+    """Return the uploads as arrays in a canonical order, whoever came first."""
+    first = uploads[0]
+    for upload in uploads:
+        same_dimension(upload.dim, first.dim, "Every upload")
+        if upload.variance.ndim != first.variance.ndim:
+            raise WireError(
+                "Expected all uploads to be diagonal or all to be full, got both."
+            )
+    masses = np.array([u.mass for u in uploads])
+    centers = np.stack([u.center for u in uploads])
+    variances = np.stack([u.variance for u in uploads])
+    scores = np.array([u.value_score for u in uploads])
+    flat = variances.reshape(len(uploads), -1)
+    keys = np.column_stack([scores, masses, flat[:, ::-1], centers[:, ::-1]])
+    order = np.lexsort(keys.T)
+    return ScoredComponents(
+        masses=masses[order],
+        centers=centers[order],
+        variances=variances[order],
+        scores=scores[order],
+    )
