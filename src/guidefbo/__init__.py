@@ -23,10 +23,15 @@ if TYPE_CHECKING:
     from guidefbo.core.space.parameters import Float as Float
     from guidefbo.core.space.parameters import Int as Int
     from guidefbo.core.space.space import Space as Space
+    from guidefbo.methods.record import Method as Method
+    from guidefbo.methods.record import Rule as Rule
+    from guidefbo.methods.record import Strategy as Strategy
+    from guidefbo.problems.synthetic.function import SyntheticFunction as SyntheticFunction
+    from guidefbo.methods.plugins import register as register
+    from guidefbo.server.exchange import merge as merge
     from guidefbo.simulation.optimize import optimize as optimize
     from guidefbo.simulation.simulate import simulate as simulate
     from guidefbo.site.agent import Agent as Agent
-    from guidefbo.site.merge import merge as merge
 
 __version__ = "0.1.0"
 
@@ -40,8 +45,13 @@ _HOMES = {
     "Int": "guidefbo.core.space.parameters",
     "Space": "guidefbo.core.space.space",
     "SumTo": "guidefbo.core.space.constraints",
-    "merge": "guidefbo.site.merge",
+    "SyntheticFunction": "guidefbo.problems.synthetic.function",
+    "Method": "guidefbo.methods.record",
+    "Rule": "guidefbo.methods.record",
+    "Strategy": "guidefbo.methods.record",
+    "merge": "guidefbo.server.exchange",
     "optimize": "guidefbo.simulation.optimize",
+    "register": "guidefbo.methods.plugins",
     "simulate": "guidefbo.simulation.simulate",
 }
 __all__ = [
@@ -52,11 +62,16 @@ __all__ = [
     "FedBOError",
     "Float",
     "Int",
+    "Method",
+    "Rule",
     "Space",
+    "Strategy",
     "SumTo",
+    "SyntheticFunction",
     "__version__",
     "merge",
     "optimize",
+    "register",
     "simulate",
 ]
 

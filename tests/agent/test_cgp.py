@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from guidefbo.methods.build_cgp import cgp_agent, cgp_server
+from guidefbo.methods.settings import Settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
@@ -23,8 +25,6 @@ from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
 from guidefbo.core.space.parameters import Int
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.methods.build_cgp import cgp_agent, cgp_server
-from guidefbo.methods.settings import Settings
 from guidefbo.testing import check_agent_side, check_posterior, example_posterior
 from guidefbo.wire.cgp import MAX_DESIGNS, DesignPacket, DesignUpload
 from guidefbo.wire.codec import encode
@@ -112,7 +112,7 @@ def test_best_mean_is_the_highest_posterior_mean():
 
 def test_best_mean_is_no_less_than_at_any_observed_input():
     """E55: even where the search looks at next to nothing."""
-    lazy = agent(5, search=SearchSettings(num_raw=1, num_starts=1, max_iterations=1))
+    lazy = agent(5, search=SearchSettings(num_raw=1, num_starts=1, num_iterations=1))
     for seed in range(5):
         gp = make_gp(30, 5, seed)
         # One row or thirty at a time: the sums round differently.
@@ -533,6 +533,6 @@ def test_settings_reach_the_parts():
         | {"max_models": 9, "group_size": 5}
     )
     side = cgp_agent(chosen, Domain.box(2), None)
-    assert side.search == SearchSettings(num_raw=7, num_starts=3, max_iterations=2)
+    assert side.search == SearchSettings(num_raw=7, num_starts=3, num_iterations=2)
     assert (side.num_draws, side.max_models) == (50, 9)
     assert cgp_server(chosen).group_size == 5

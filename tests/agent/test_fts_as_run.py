@@ -2,6 +2,10 @@
 
 import numpy as np
 import pytest
+from guidefbo.methods.build import build_rule
+from guidefbo.methods.build_fts import fts_de_agent, fts_de_order
+from guidefbo.methods.catalog import METHODS
+from guidefbo.methods.settings import Settings
 from tests.agent.numerics import differences
 
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
@@ -18,10 +22,6 @@ from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
 from guidefbo.core.space.parameters import Choice, Int
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.methods.build import build_rule
-from guidefbo.methods.build_fts import fts_de_agent, fts_de_order
-from guidefbo.methods.catalog import METHODS
-from guidefbo.methods.settings import Settings
 from guidefbo.testing import check_agent_side, example_posterior
 from guidefbo.testing.examples import example_data
 from guidefbo.wire.codec import encode
@@ -299,7 +299,7 @@ def test_packets_of_another_size_are_refused():
 
 def test_builder_takes_the_settings_of_the_tables():
     built = fts_de_agent(AS_RUN, Domain.box(3), Model(noise_std=0.1, priors=Priors()))
-    search = SearchSettings(num_raw=100, num_starts=20, max_iterations=25)
+    search = SearchSettings(num_raw=100, num_starts=20, num_iterations=25)
     assert built == FtsDeAsRunAgent(
         num_shared=500, num_regions=4, domain=built.domain, search=search
     )

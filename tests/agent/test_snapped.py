@@ -195,7 +195,7 @@ def test_search_does_not_stall_between_steps(name):
         x = maximise_acquisition(
             acquisition,
             space.domain,
-            SearchSettings(num_raw=8, num_starts=4, max_iterations=5),
+            SearchSettings(num_raw=8, num_starts=4, num_iterations=5),
             stream(100 + seed),
         )
         assert (space.domain.snap(x[None])[0] == x).all()
@@ -219,7 +219,7 @@ def test_search_crosses_a_long_range_of_steps():
     x = maximise_acquisition(
         Slope(),
         domain,
-        SearchSettings(num_raw=4, num_starts=2, max_iterations=5),
+        SearchSettings(num_raw=4, num_starts=2, num_iterations=5),
         stream(0),
     )
     assert abs(x[0] - 0.7312345) <= 0.5e-5 + 1e-12
@@ -301,7 +301,7 @@ def test_forbidden_points_are_never_returned():
     space = Space(n=Int(1, 3))
     posterior = SnappedPosterior(inner=make_local(space, 3), domain=space.domain)
     acquisition = RULES["ucb"].acquisition(posterior, stream())
-    effort = SearchSettings(num_raw=16, num_starts=2, max_iterations=2)
+    effort = SearchSettings(num_raw=16, num_starts=2, num_iterations=2)
     left = 0.5
     x = maximise_acquisition(
         acquisition,

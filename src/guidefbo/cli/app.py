@@ -90,7 +90,7 @@ def run(
     """
     with sentences():
         from guidefbo.cli.run import run_and_report
-        from guidefbo.methods.settings import parse_settings
+        from guidefbo.core.settings import parse_settings
         from guidefbo.simulation.spec import RunSpec
 
         problem, pairs = _sort_words(words or [], set_ or [])
@@ -114,9 +114,9 @@ def run(
 @app.command()
 def problems() -> None:
     """List the problems, one line each."""
-    from guidefbo.problems.library import PROBLEMS
+    from guidefbo.problems.library import all_problems
 
-    _list([(entry.name, entry.description) for entry in PROBLEMS.values()])
+    _list([(entry.name, entry.description) for entry in all_problems()])
 
 
 @app.command()
@@ -134,19 +134,19 @@ def methods(
     With --cost: scalars and bytes per agent and round, counted from real messages, and
     beside them the paper's own accounting, which differs where "paper" is marked.
     """
-    from guidefbo.methods.catalog import METHODS
-
     if cost:
         with sentences():
             from guidefbo.cli.cost import print_costs
 
             print_costs(dim, console, errors)
     elif settings:
-        from guidefbo.methods.settings import describe_settings
+        from guidefbo.cli.settings import describe_settings
 
         _list(describe_settings())
     else:
-        _list([(method.name, method.description) for method in METHODS.values()])
+        from guidefbo.methods.registry import all_methods
+
+        _list([(method.name, method.description) for method in all_methods()])
 
 
 def _sort_words(words: list[str], pairs: list[str]) -> tuple[str, list[str]]:

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from guidefbo.methods.catalog import METHODS
+from guidefbo.methods.registry import method_names
 from guidefbo.simulation.cost import MethodCost, measure_costs
 
 
@@ -14,7 +14,7 @@ def print_costs(dim: int, console: Console, progress: Console) -> None:
         track(
             measure_costs(dim),
             description="counting messages",
-            total=len(METHODS),
+            total=len(method_names()),
             console=progress,
             transient=True,
         )
@@ -31,8 +31,10 @@ def print_costs(dim: int, console: Console, progress: Console) -> None:
 
 def _cells(cost: MethodCost) -> list[str]:
     counted = [f"{number:g}" for number in cost.scalars]
-    paper = [
-        f"{number:g}{'' if number == real else ' *'}"
-        for number, real in zip(cost.paper, cost.scalars, strict=True)
-    ]
+    paper = ["", ""]
+    if cost.paper is not None:
+        paper = [
+            f"{number:g}{'' if number == real else ' *'}"
+            for number, real in zip(cost.paper, cost.scalars, strict=True)
+        ]
     return counted + paper + [f"{number:.0f}" for number in cost.num_bytes]

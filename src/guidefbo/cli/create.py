@@ -11,10 +11,11 @@ from guidefbo.cli.table import tell_table
 from guidefbo.core.errors import SettingsError, SpaceError
 from guidefbo.core.files import OutputError
 from guidefbo.core.lock import exclusive
+from guidefbo.core.names import to_name
+from guidefbo.core.settings import parse_settings
 from guidefbo.core.space.form import space_from_form
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
 from guidefbo.core.space.space import Space
-from guidefbo.methods.settings import parse_settings
 from guidefbo.site.agent import Agent
 from guidefbo.site.trial import shown_value
 
@@ -87,6 +88,8 @@ def create(
             "space.toml --goal max. For a space to start from: guidefbo init --example."
         )
     _check_setup(setup)
+    if setup["site"] is None and setup["num_agents"] is None:
+        setup["site"] = to_name(file.stem)
     agent = Agent(read_space(space_file), settings=parse_settings(pairs), **setup)
     if results is not None:
         tell_table(agent, results, repeats=True)
@@ -167,6 +170,7 @@ def _summary(agent: Agent, file: Path) -> list[str]:
         *(f"constraint: {constraint}" for constraint in space.constraints),
         f"method: {setup.method}{shown_settings(agent)}",
         f"seed: {setup.seed}",
+        f"site: {setup.site} in the federation {setup.federation}",
         f"initial points: {setup.num_initial}{given}",
     ]
     if setup.num_agents is not None:

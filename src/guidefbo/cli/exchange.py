@@ -6,11 +6,10 @@ from pathlib import Path
 from guidefbo.cli.opened import changing, check_output, read_bytes, refuse_agent
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.files import OutputError, write_atomically
-from guidefbo.methods.settings import parse_settings
+from guidefbo.core.settings import parse_settings
+from guidefbo.server.exchange import merge
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import Guidance
-from guidefbo.site.merge import merge
-from guidefbo.wire.codec import encode
 from guidefbo.wire.cost import Cost
 from guidefbo.wire.envelope import MAX_BYTES
 
@@ -23,7 +22,7 @@ def write_upload(file: Path, out: Path) -> str | None:
     message = agent.upload()
     if message is None:
         return None
-    data = encode(message)
+    data = message.to_bytes()
     write_atomically(out, data)
     cost = Cost.of(data)
     return (
@@ -44,13 +43,16 @@ def merge_files(
     uploads: list[Path],
     out_dir: Path,
     *,
-    method: str,
+    method: str | None,
     t: int,
     seed: int,
     pairs: list[str],
     say: Callable[[str], object],
-) -> None:
-    """Answer uploads with packets, one file each; none is written after an error."""
+) -> bool:
+    """Answer uploads with packets, one file each; return whether all were answered.
+
+    None is written after an error.
+    """
     outs = _outputs(uploads, out_dir)
     # The order of the file names is the order of the sites.
     paths = {path.name: path for path in uploads}
@@ -73,6 +75,7 @@ def merge_files(
         write_atomically(out, data)
         cost = Cost.of(data)
         say(f"wrote {out}: {cost.num_bytes} bytes, {cost.scalars} scalars")
+    return len(packets) == len(uploads)
 
 
 def _outputs(uploads: list[Path], out_dir: Path) -> dict[Path, Path]:

@@ -87,8 +87,21 @@ def init(
         typer.Option(help="A pending trial expires that many results after it is due."),
     ] = 50,
     packet_lifetime: Annotated[
-        int, typer.Option(help="Guidance is stale that many results after it came.")
+        int,
+        typer.Option(
+            help="Guidance is stale that many results after the upload it answers."
+        ),
     ] = 10,
+    site: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of this site, which no other site of the federation may have; "
+            "the file's name if not said."
+        ),
+    ] = None,
+    federation: Annotated[
+        str, typer.Option(help="Name of the federation, the same at all its sites.")
+    ] = "default",
     set_: Settings = None,
     results: Annotated[
         Path | None,
@@ -132,6 +145,8 @@ def init(
                 agent_id=agent_id,
                 expire_after=expire_after,
                 packet_lifetime=packet_lifetime,
+                site=site,
+                federation=federation,
             )
         )
 

@@ -1,5 +1,6 @@
 """The commands between sites: upload, receive, merge. Files travel as you like."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -48,16 +49,15 @@ def receive(
 ) -> None:
     """Take the coordinator's answer; later questions use it.
 
-    Exit code 3: the packet was refused, and the agent works alone.
+    Exit code 3: the packet was refused; what was held before stays in use.
     """
     with sentences():
         from guidefbo.cli.exchange import receive_packet
-        from guidefbo.site.guidance import GuidanceState
 
         goal, guidance = receive_packet(file, packet, wait)
-        if guidance.state == GuidanceState.REFUSED:
+        if guidance.refusal is not None:
             # The reason was a warning.
-            typer.echo(f"guidance refused, the agent works alone (goal {goal}); saved")
+            typer.echo(f"{replace(guidance, refusal=None)} (goal {goal}); saved")
             raise typer.Exit(ALONE)
         typer.echo(f"{guidance} (goal {goal})")
 
@@ -71,8 +71,9 @@ def merge(
         Path, typer.Option(metavar="DIR", help="Folder for the packets.")
     ],
     method: Annotated[
-        str, typer.Option(help="The sites' method; see: guidefbo methods.")
-    ] = "guide-ucb",
+        str | None,
+        typer.Option(help="The sites' method, if not the one the uploads name."),
+    ] = None,
     round_: Annotated[int, typer.Option("--round", help="Round, from 1.")] = 1,
     seed: Annotated[
         int, typer.Option(help="Root of the coordinator's randomness.")
@@ -81,12 +82,13 @@ def merge(
 ) -> None:
     """Answer the uploads of several sites, as their coordinator.
 
-    For every NAME.json a NAME.packet.json; all of them or, after an error, none.
+    For every NAME.json a NAME.packet.json; all of them or, after an error, none. An
+    upload that does not fit the others is left out and named, and the exit code is 3.
     """
     with sentences():
         from guidefbo.cli.exchange import merge_files
 
-        merge_files(
+        is_whole = merge_files(
             uploads,
             out_dir,
             method=method,
@@ -95,3 +97,5 @@ def merge(
             pairs=set_ or [],
             say=typer.echo,
         )
+        if not is_whole:
+            raise typer.Exit(ALONE)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Points
 from guidefbo.core.errors import SettingsError
+from guidefbo.core.streams import Purpose, Streams
 
 _BITS = 30
 """Binary digits of a Sobol coordinate; SciPy's own default."""
@@ -53,6 +54,23 @@ def collaborative_latin_hypercube(
     cells = strata * num_agents + seats
     jitter = np.stack([stream.random((num_points, dim)) for stream in jitter_streams])
     return (cells + jitter) / (num_agents * num_points)
+
+
+def interlocking_design(
+    settings: object, size: tuple[int, int, int], streams: Streams
+) -> NDArray[np.float64]:
+    """Return the collaborative design of a run, (agents, points, dim).
+
+    Args:
+        settings: Settings of the strategy, which this design does not read.
+        size: Agents, points of each, coordinates.
+        streams: Randomness of the run.
+    """
+    del settings
+    jitter = [streams.at(Purpose.DESIGN_JITTER, agent=n) for n in range(size[0])]
+    return collaborative_latin_hypercube(
+        *size, streams.at(Purpose.DESIGN_CELLS), jitter
+    )
 
 
 def sobol(num_points: int, dim: int, stream: np.random.Generator) -> Points:

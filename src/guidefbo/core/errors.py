@@ -37,7 +37,11 @@ class NumericalError(FedBOError, ArithmeticError):
 
 
 class GuidanceWarning(UserWarning):
-    """Guidance was refused or is stale; the agent works alone."""
+    """A packet was refused, or guidance is stale."""
+
+
+class UploadWarning(UserWarning):
+    """An upload does not fit the others and was left out."""
 
 
 class FallbackWarning(UserWarning):

@@ -10,6 +10,7 @@ References:
 
 from dataclasses import dataclass
 from enum import IntEnum
+from hashlib import sha256
 
 import numpy as np
 
@@ -74,6 +75,20 @@ class Streams:
         """
         owner = 0 if agent is None else require_count("agent", agent, 0) + 1
         key = (owner, t, int(purpose))
+        return np.random.Generator(
+            np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key))
+        )
+
+    def named(self, purpose: Purpose, name: str, t: int) -> np.random.Generator:
+        """Return a fresh generator for an address that is a name, say a site's.
+
+        Args:
+            purpose: What the numbers are for.
+            name: Whose they are.
+            t: Round or sequence number.
+        """
+        words = np.frombuffer(sha256(name.encode()).digest()[:16], dtype="<u4")
+        key = (*map(int, words), t, int(purpose))
         return np.random.Generator(
             np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key))
         )

@@ -1,7 +1,9 @@
 """The problems by name, and how to make one."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from types import MappingProxyType
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy as np
 from guidefbo.core.arrays import Point
 from guidefbo.core.checks import is_finite_number, require_count, shown
 from guidefbo.core.errors import SettingsError, refuse_unknown
+from guidefbo.core.names import require_name
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.problems.heterogeneity import (
     LEVELS,
@@ -55,7 +58,62 @@ def _entry(function: SyntheticFunction) -> ProblemEntry:
 PROBLEMS: Mapping[str, ProblemEntry] = MappingProxyType(
     {name: _entry(function) for name, function in FUNCTIONS.items()}
 )
-"""Every problem `make_problem` knows."""
+"""The problems that come with the package."""
+GROUP = "guidefbo.problems"
+"""Entry point group of installed packages, each entry a `SyntheticFunction`."""
+
+_registered: dict[str, ProblemEntry] = {}
+
+
+def register_problem(function: SyntheticFunction) -> None:
+    """Enter a function of one's own; another one of the same name is refused."""
+    require_name("The name of a problem", function.name)
+    former = _registered.get(function.name)
+    is_same = former is None or former.function == function
+    if function.name in PROBLEMS or not (is_same or _is_reloaded(former, function)):
+        raise SettingsError(
+            f"There is a problem {function.name} already. Choose another name."
+        )
+    _registered[function.name] = _entry(function)
+
+
+def find_problem(name: str) -> ProblemEntry:
+    """Return the problem of that name, or name the nearest ones."""
+    if isinstance(name, str) and name in PROBLEMS:
+        return PROBLEMS[name]
+    if name not in _registered:
+        _load_installed()
+    if name not in _registered:
+        refuse_unknown("problem", name, [*PROBLEMS, *_registered])
+    return _registered[name]
+
+
+def all_problems() -> list[ProblemEntry]:
+    """Return every problem, those of the package first."""
+    _load_installed()
+    return [*PROBLEMS.values(), *_registered.values()]
+
+
+def _load_installed() -> None:
+    for point in entry_points(group=GROUP):
+        if point.name in _registered:
+            continue
+        try:
+            register_problem(point.load())
+        except Exception as error:  # somebody else's package must not end ours
+            warnings.warn(
+                f"{point.value} of {GROUP} cannot be used: {error}",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def _is_reloaded(former: ProblemEntry | None, function: SyntheticFunction) -> bool:
+    """Whether a function is the former one, defined by the same code again."""
+    if former is None:
+        return False
+    one, other = former.function.function, function.function
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 
 def make_problem(
@@ -72,7 +130,7 @@ def make_problem(
     """Return a problem of the catalogue, with its tasks drawn from `streams`.
 
     Args:
-        name: One of `PROBLEMS`.
+        name: Of a problem that comes with the package, is installed or registered.
         dim: Number of coordinates.
         num_agents: Number of tasks. A task depends on its own agent id only.
         level: Heterogeneity, from 1 (identical tasks) to 3 (strongly different).
@@ -84,7 +142,7 @@ def make_problem(
         streams: Root of the tasks' randomness; the same root gives the same tasks.
     """
     check_problem(name, dim, num_agents, level, common_shift, noise, noise_units)
-    function = PROBLEMS[name].function
+    function = find_problem(name).function
     scale = function.output_scale
     noise_std = float(noise) if noise_units == "scaled" else noise / scale
     common = draw_common_shift(common_shift, dim, streams.at(Purpose.COMMON_SHIFT))
@@ -114,9 +172,7 @@ def check_problem(
     noise_units: str,
 ) -> None:
     """Refuse what `make_problem` could not make, before anything is drawn."""
-    if not isinstance(name, str) or name not in PROBLEMS:
-        refuse_unknown("problem", name, PROBLEMS)
-    _check_sizes(PROBLEMS[name].function, dim, num_agents)
+    _check_sizes(find_problem(name).function, dim, num_agents)
     _check_variation(level, common_shift)
     _check_noise(noise, noise_units)
 

@@ -1,29 +1,73 @@
 """The contract of a strategy's shared half."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from guidefbo.core.streams import Purpose, Streams
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draws:
+    """The server's randomness in one exchange, addressed by site.
+
+    What is drawn for one site does not depend on which other sites are there.
+    """
+
+    streams: Streams
+    """Below the server's seed."""
+    federation: str
+    """Name of the federation."""
+    t: int
+    """Round, from 1."""
+    sequences: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Sequence number of each site's upload; the round where it is not given."""
+
+    def of(self, site: str) -> np.random.Generator:
+        """Return the stream of one site's packet."""
+        number = self.sequences.get(site, self.t)
+        return self.streams.named(Purpose.DISPATCH, f"{self.federation}/{site}", number)
+
+    def shared(self) -> np.random.Generator:
+        """Return the stream of what is drawn once for all sites together."""
+        return self.streams.at(Purpose.DISPATCH, t=self.t)
+
 
 class ServerSide(Protocol):
-    """A pure function of the newest upload of every agent."""
+    """A pure function of the newest upload of every site."""
 
     upload_type: ClassVar[type[Any]]
     """What agents send: a message type."""
     packet_type: ClassVar[type[Any]]
     """What agents get back: a message type."""
 
-    def aggregate(
-        self, uploads: Mapping[int, Any], t: int, stream: np.random.Generator
-    ) -> Mapping[int, Any]:
-        """Return a packet for every agent that uploaded.
+    def form(self, upload: Any) -> Hashable:
+        """Return what all uploads must have in common, say their dimension.
 
-        The result depends on the uploads as a set keyed by agent, not on their order.
+        An upload of another form than most is left out before it is aggregated.
+        """
+        ...
+
+    def aggregate(
+        self, uploads: Mapping[str, Any], t: int, draws: Draws
+    ) -> Mapping[str, Any]:
+        """Return a packet for every site that uploaded.
+
+        The result depends on the uploads as a set keyed by site, not on their order.
 
         Args:
-            uploads: Newest upload by agent id.
+            uploads: Newest upload by site; all of one form.
             t: Round, from 1.
-            stream: The server's randomness in this round.
+            draws: The server's randomness.
         """
+        ...
+
+
+class ServerSettings(Protocol):
+    """Settings of a strategy's shared half: a frozen dataclass that builds it."""
+
+    def build(self) -> ServerSide:
+        """Return the shared half with these settings."""
         ...

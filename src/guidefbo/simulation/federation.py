@@ -1,4 +1,4 @@
-"""Synchronous rounds in one process; every message passes through the codec."""
+"""Synchronous rounds in one process; every message travels as bytes."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,12 +6,15 @@ import numpy as np
 
 from guidefbo.agent.loop import RoundAgent
 from guidefbo.core.arrays import Points
-from guidefbo.core.streams import Purpose, Streams
+from guidefbo.core.errors import WireError
+from guidefbo.core.streams import Streams
+from guidefbo.methods.record import Liars
 from guidefbo.metrics.communication import Traffic
 from guidefbo.metrics.timing import StageClock
+from guidefbo.server.exchange import exchange
 from guidefbo.server.side import ServerSide
-from guidefbo.simulation.liars import Liars
-from guidefbo.wire.codec import decode, encode
+from guidefbo.wire.codec import read
+from guidefbo.wire.envelope import Envelope, Message, PacketHead, Terms, UploadHead
 
 STAGES = ("fit", "belief", "server", "decide", "evaluate")
 
@@ -26,14 +29,24 @@ class Federation:
         self,
         agents: Sequence[RoundAgent],
         server: ServerSide | None,
+        terms: Terms,
         streams: Streams,
         liars: Liars | None = None,
     ) -> None:
-        """Bring agents together; `server` is None where nothing is exchanged."""
+        """Bring agents together.
+
+        Args:
+            agents: One a task.
+            server: The strategy's shared half, None where nothing is exchanged.
+            terms: What the messages are of.
+            streams: Randomness of the run.
+            liars: The agents that lie, if any.
+        """
         self.agents = agents
         self.traffic = Traffic()
         self.clock = StageClock(*STAGES)
         self._server = server
+        self._terms = terms
         self._streams = streams
         self._liars = liars
 
@@ -57,14 +70,36 @@ class Federation:
         if self._liars is not None:
             uploads = self._liars.spoil(uploads, t)
         with self.clock.stage("server"):
-            sent = {n: encode(m) for n, m in enumerate(uploads) if m is not None}
-            received = {n: decode(data, server.upload_type) for n, data in sent.items()}
-            stream = self._streams.at(Purpose.DISPATCH, t=t)
-            answers = server.aggregate(received, t, stream)
-            packets = {n: encode(packet) for n, packet in answers.items()}
-            for n, data in packets.items():
-                self.agents[n].receive(decode(data, server.packet_type))
+            sent = {
+                site_name(n): self._encode(n, upload, t)
+                for n, upload in enumerate(uploads)
+                if upload is not None
+            }
+            answer = exchange(
+                server, sent, t=t, seed=self._streams.seed, terms=self._terms
+            )
+            if answer.left_out:
+                raise WireError(
+                    "A simulated agent sent what its own server refuses: "
+                    f"{dict(answer.left_out)}."
+                )
+            for name, data in answer.packets.items():
+                packet = read(data, server.packet_type, PacketHead)
+                self.agents[int(name)].receive(packet.body)
         for data in sent.values():
             self.traffic.count_up(data)
-        for data in packets.values():
+        for data in answer.packets.values():
             self.traffic.count_down(data)
+
+    def _encode(self, n: int, upload: Message, t: int) -> bytes:
+        head = UploadHead(terms=self._terms, site=site_name(n), sequence=t)
+        return Envelope(head=head, body=upload).to_bytes()
+
+
+def site_name(n: int) -> str:
+    """Return the name of agent n; names sort as agents do.
+
+    >>> site_name(7)
+    '00007'
+    """
+    return f"{n:05d}"

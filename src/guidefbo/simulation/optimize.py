@@ -7,12 +7,13 @@ from guidefbo.agent.dataset import MAX_VALUE
 from guidefbo.core.checks import is_finite_number, require_count, shown
 from guidefbo.core.errors import DataError, SettingsError
 from guidefbo.core.space.space import Space
-from guidefbo.core.streams import Purpose, Streams
+from guidefbo.methods.record import Method
+from guidefbo.server.exchange import exchange
 from guidefbo.server.side import ServerSide
+from guidefbo.simulation.federation import site_name
 from guidefbo.simulation.result import Evaluation, OptimizeResult
 from guidefbo.site.agent import Agent
 from guidefbo.site.trial import Trial
-from guidefbo.wire.codec import decode, encode
 
 Objective = Callable[[dict[str, Any]], float]
 """Takes a dict of values, returns a number."""
@@ -23,7 +24,7 @@ def optimize(
     space: Space,
     *,
     goal: str,
-    method: str = "guide-ucb",
+    method: str | Method = "guide-ucb",
     initial: int = 10,
     rounds: int = 30,
     noise: float | None = None,
@@ -43,7 +44,7 @@ def optimize(
         functions: One objective per site; each takes a dict and returns a float.
         space: The common search space.
         goal: "max" or "min".
-        method: Name in the method catalogue.
+        method: Name of a method, or a record.
         initial: Initial evaluations of each function.
         rounds: Rounds after that; every function is evaluated once per round.
         noise: Standard deviation of one evaluation, or None to fit it.
@@ -63,10 +64,11 @@ def optimize(
             agent_id=n,
             num_agents=len(functions),
             settings=settings,
+            site=site_name(n),
         )
         for n in range(len(functions))
     ]
-    server = agents[0].setup.server_side()
+    server, name = agents[0].setup.server_side(), str(agents[0].setup.method)
     history: list[Evaluation] = []
 
     def evaluate(n: int, trial: Trial, t: int) -> None:
@@ -84,22 +86,18 @@ def optimize(
         for n, trial in enumerate([agent.ask() for agent in agents]):
             evaluate(n, trial, t)
         if progress is not None:
-            best = OptimizeResult.of(goal, method, space, history).best
+            best = OptimizeResult.of(goal, name, space, history).best
             progress(t, [evaluation.value for evaluation in best])
-    return OptimizeResult.of(goal, method, space, history)
+    return OptimizeResult.of(goal, name, space, history)
 
 
 def _exchange(agents: Sequence[Agent], server: ServerSide, t: int, seed: int) -> None:
     """Hand every agent's message to the server and its packet back."""
-    messages = {n: agent.upload() for n, agent in enumerate(agents)}
-    uploads = {
-        n: decode(encode(message), server.upload_type)
-        for n, message in messages.items()
-        if message is not None
-    }
-    stream = Streams(seed).at(Purpose.DISPATCH, t=t)
-    for n, packet in server.aggregate(uploads, t, stream).items():
-        agents[n].receive(encode(packet))
+    messages = {site_name(n): agent.upload() for n, agent in enumerate(agents)}
+    uploads = {n: m.to_bytes() for n, m in messages.items() if m is not None}
+    answer = exchange(server, uploads, t=t, seed=seed)
+    for name, packet in answer.packets.items():
+        agents[int(name)].receive(packet)
 
 
 def _call(function: Objective, n: int, values: dict[str, Any]) -> float:

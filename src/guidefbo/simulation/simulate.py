@@ -11,14 +11,11 @@ from guidefbo.core.arrays import Points, Values
 from guidefbo.core.errors import refuse_unknown
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.core.threads import single_blas_thread
-from guidefbo.methods.accounting import paper_scalars
-from guidefbo.methods.catalog import find_method
-from guidefbo.methods.settings import Settings
+from guidefbo.methods.registry import find_method
 from guidefbo.metrics.regret import best_so_far, mean_simple_regret
 from guidefbo.problems.library import make_problem
 from guidefbo.problems.problem import Problem
-from guidefbo.simulation.assemble import assemble, design_for
-from guidefbo.simulation.liars import Liars
+from guidefbo.simulation.assemble import assemble
 from guidefbo.simulation.spec import RunSpec
 from guidefbo.simulation.trace import Trace
 
@@ -82,10 +79,11 @@ def _run(
         if progress is not None:
             progress(t, float(np.mean(problem.maximum - best[-1][:num_honest])))
 
-    method, settings = find_method(spec.method), Settings.of(spec.settings)
-    liars = Liars.of(settings, spec)
+    method, settings = find_method(spec.method), spec.settings
+    liars = method.liars(settings, spec.num_agents, spec.num_rounds)
     num_honest = spec.num_agents - (liars.count if liars else 0)
-    design = design_for(method, settings, spec, streams)
+    size = spec.num_agents, spec.num_initial, spec.dim
+    design = method.design(settings, size, streams)
     federation = assemble(
         method,
         settings,
@@ -110,8 +108,7 @@ def _run(
         best_value=best_value,
         mean_simple_regret=mean_simple_regret(honest, problem.maximum),
         scalars=federation.traffic.scalars_per_agent_round(exchanges),
-        scalars_paper=paper_scalars(method, settings, spec.dim),
-        mode=settings.mode,
+        scalars_paper=method.paper_scalars(settings, spec.dim),
         num_bytes=federation.traffic.bytes_per_agent_round(exchanges),
         seconds=federation.clock.seconds(),
     )

@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from guidefbo.core.checks import require_count
-from guidefbo.methods.catalog import find_method
-from guidefbo.methods.settings import Settings
+from guidefbo.methods.record import Method
+from guidefbo.methods.registry import find_method
 from guidefbo.problems.library import check_problem
 
 COUNTS = (
@@ -34,8 +34,8 @@ class RunSpec:
     """Standard deviation of the observation noise."""
     noise_units: str = "scaled"
     """Whether `noise` is in scaled or raw objective units."""
-    method: str = "guide-ucb"
-    """Name in the method catalogue."""
+    method: str | Method = "guide-ucb"
+    """Name of a method, or a record, which is entered under its name."""
     num_agents: int = 16
     """Sites."""
     num_initial: int = 30
@@ -59,10 +59,10 @@ class RunSpec:
             self.noise,
             self.noise_units,
         )
-        find_method(self.method)
-        checked = Settings.of(self.settings)
+        method = find_method(self.method)
+        self._set("method", method.name)
         # Equal specs are to give equal records, however their numbers were written.
-        self._set("settings", {key: getattr(checked, key) for key in self.settings})
+        self._set("settings", method.check_run(self.settings))
         self._set("noise", float(self.noise))
         self._set("common_shift", float(self.common_shift))
 

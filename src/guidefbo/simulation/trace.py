@@ -31,22 +31,21 @@ class Trace:
     round."""
     scalars: dict[str, float]
     """Mean scalars per agent and round, up and down."""
-    scalars_paper: dict[str, int]
-    """What the paper counts for the method, up and down."""
+    scalars_paper: dict[str, int] | None
+    """What the paper counts for the method, up and down; None: it has no count."""
     num_bytes: dict[str, float]
     """Mean bytes per agent and round, up and down."""
-    mode: str
-    """Whether the authors' own method ran, or the one behind the paper's tables."""
     seconds: dict[str, float]
     """Wall-clock seconds in total and per stage."""
 
     def to_record(self) -> dict[str, Any]:
         """Return the run record as JSON values."""
+        counted = self.scalars_paper
+        paper = {} if counted is None else {"scalars_paper": counted}
         return {
             "format": FORMAT,
             "version": VERSION,
             "spec": self.spec.to_dict(),
-            "mode": self.mode,
             "environment": {
                 "guidefbo": guidefbo.__version__,
                 "python": platform.python_version(),
@@ -56,7 +55,7 @@ class Trace:
             "mean_simple_regret": self.mean_simple_regret.tolist(),
             "best_value": self.best_value.tolist(),
             "scalars": self.scalars,
-            "scalars_paper": self.scalars_paper,
+            **paper,
             "bytes": self.num_bytes,
             "seconds": self.seconds,
         }

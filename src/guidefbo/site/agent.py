@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, overload
 
@@ -22,12 +23,13 @@ from guidefbo.core.space.goal import SIGNS
 from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Address
 from guidefbo.core.threads import single_blas_thread
+from guidefbo.methods.record import Method
 from guidefbo.site.book import Book
 from guidefbo.site.design import design_point, filling_point
-from guidefbo.site.guidance import Guidance, GuidanceState, is_empty, read_packet
-from guidefbo.site.setup import Setup
+from guidefbo.site.guidance import Door, Guidance, GuidanceState, is_empty
+from guidefbo.site.setup import Setup, door_of
 from guidefbo.site.trial import Best, Origin, Trial, TrialState, check_told
-from guidefbo.wire.envelope import Message
+from guidefbo.wire.envelope import Envelope, Packet, Upload, UploadHead
 
 NUMERICAL = (ArithmeticError, np.linalg.LinAlgError, NumericalError)
 """What a computation on difficult data may raise."""
@@ -50,7 +52,7 @@ class Agent:
         space: Space,
         *,
         goal: str,
-        method: str = "guide-ucb",
+        method: str | Method = "guide-ucb",
         seed: int = 0,
         noise: float | None = None,
         initial: int | None = None,
@@ -59,13 +61,15 @@ class Agent:
         settings: Mapping[str, Any] | None = None,
         expire_after: int = 50,
         packet_lifetime: int = 10,
+        site: str | None = None,
+        federation: str = "default",
     ) -> None:
         """Create an agent; it works alone until guidance comes.
 
         Args:
             space: The search space.
             goal: "max" or "min".
-            method: Name in the method catalogue.
+            method: Name of a method, or a record.
             seed: Root of all randomness. Sites of fts, fts-de and fmtbo need the same
                 one: the features and probes they share are drawn from it, never sent.
             noise: Standard deviation of one observation, or None to fit it.
@@ -77,7 +81,11 @@ class Agent:
             settings: Settings of the method that differ from the defaults.
             expire_after: A pending trial expires once that many results came beyond
                 those that were out when it was asked.
-            packet_lifetime: Guidance is stale once that many results came after it.
+            packet_lifetime: Guidance is stale once that many results came after the
+                upload that it answers.
+            site: Name of this site in its federation, which no other site may have;
+                None: `site-` and its number.
+            federation: Name of the federation; messages of another one are refused.
         """
         setup = Setup(
             space=space,
@@ -91,14 +99,14 @@ class Agent:
             num_agents=num_agents,
             expire_after=expire_after,
             packet_lifetime=packet_lifetime,
+            site=site,
+            federation=federation,
         )
         self._begin(setup, Guidance())
 
     def _begin(self, setup: Setup, guidance: Guidance) -> None:
         self._setup = setup
         self._policy = setup.policy()
-        server = setup.server_side()
-        self._packet_type = None if server is None else server.packet_type
         self._guidance = guidance
         self._book = Book(setup.space, setup.goal, setup.expire_after)
         self._fitted: tuple[int, Fitted] | None = None
@@ -134,13 +142,12 @@ class Agent:
     def guidance(self) -> Guidance:
         """What is held of the other sites, and whether it is used."""
         held = self._guidance
-        age = self._book.num_told - held.received_at
+        age = self._book.results_since(held.since)
         if held.state == GuidanceState.ACTIVE and age >= self._setup.packet_lifetime:
-            return Guidance(
+            return replace(
+                held,
                 state=GuidanceState.STALE,
-                reason=f"{age} results were told since the last packet came",
-                packet=held.packet,
-                received_at=held.received_at,
+                reason=f"{age} results came after the upload that the packet answers",
             )
         return held
 
@@ -245,17 +252,18 @@ class Agent:
             observed=done[int(np.argmax(y))],
         )
 
-    def upload(self) -> Message | None:
+    def upload(self) -> Upload | None:
         """Return what this site tells the others, None where there is nothing to tell.
 
-        The same data give the same message; it holds no observation.
+        The same data give the same message; it holds no observation. `to_bytes()`
+        gives it as it travels.
         """
         if not self._book.in_state(TrialState.DONE):
             return None
         address = self._address(self._book.num_told)
         try:
             with single_blas_thread():
-                return self._policy.upload(self._fit(), self._guidance.packet, address)
+                body = self._policy.upload(self._fit(), self._guidance.packet, address)
         except (*NUMERICAL, WireError) as error:
             warnings.warn(
                 f"No message could be computed from these data ({error}).",
@@ -263,40 +271,66 @@ class Agent:
                 stacklevel=2,
             )
             return None
+        if body is None:
+            return None
+        head = UploadHead(
+            terms=self._setup.terms,
+            site=str(self._setup.site),
+            sequence=self._book.num_told,
+        )
+        return Envelope(head=head, body=body)
 
     def receive(self, packet: Any) -> Guidance:
-        """Take the answer of the server and say whether it is used.
+        """Take the answer of the server and say what is held now.
 
-        The packet is checked and clamped here, whatever the other side sent. One that
-        breaks the protocol is refused with a warning; the agent then works alone.
+        The packet is checked here, whatever the other side sent. One that breaks the
+        protocol, is of another federation, space or site, or is older than the one held
+        is refused with a warning; what was held stays in use.
 
         Args:
             packet: A message, its bytes or text, or None where none came.
         """
-        told = self._book.num_told
         if packet is None:
-            self._guidance = Guidance(received_at=told)
-            return self._guidance
+            return self.guidance
         try:
-            checked = read_packet(packet, self._packet_type, self._policy.check)
+            message, text = self._door.read(packet)
+            self._refuse_old(message)
         except WireError as error:
-            self._guidance = Guidance(
-                state=GuidanceState.REFUSED, reason=str(error), received_at=told
+            self._guidance = replace(self._guidance, refusal=str(error))
+            warnings.warn(
+                f"the packet was refused: {error}", GuidanceWarning, stacklevel=2
             )
-            warnings.warn(str(self._guidance), GuidanceWarning, stacklevel=2)
-            return self._guidance
-        if is_empty(checked):
-            self._guidance = Guidance(
-                reason="the packet is empty, nobody else has spoken", received_at=told
-            )
-        else:
-            self._guidance = Guidance(
-                state=GuidanceState.ACTIVE,
-                reason=f"received after {told} results",
-                packet=checked,
-                received_at=told,
-            )
+            return self.guidance
+        head, told = message.head, self._book.num_told
+        since = head.answers or told
+        state, reason = GuidanceState.ACTIVE, f"received after {told} results"
+        if is_empty(message.body):
+            state = GuidanceState.NONE
+            reason = "the packet is empty, nobody else has spoken"
+        self._guidance = Guidance(
+            state=state, reason=reason, message=message, text=text, since=since
+        )
         return self._guidance
+
+    def _refuse_old(self, message: Packet) -> None:
+        head, told = message.head, self._book.num_told
+        if head.answers > told:
+            raise WireError(
+                f"it answers an upload made after {head.answers} results, and this "
+                f"agent has {told}. Was an older copy of its file put back?"
+            )
+        if head.order < self._guidance.order:
+            raise WireError("it is older than the packet that is held.")
+        age = self._book.results_since(head.answers or told)
+        if age >= self._setup.packet_lifetime:
+            raise WireError(
+                f"it answers an upload {age} results ago, and packets are used for "
+                f"{self._setup.packet_lifetime}. Upload again."
+            )
+
+    @property
+    def _door(self) -> Door:
+        return door_of(self._setup, self._policy)
 
     def save(self, path: str | Path) -> None:
         """Write the agent into one file, whole or not at all.

@@ -51,6 +51,16 @@ class Book:
         """Return the trials in a state, by id."""
         return [trial for trial in self._trials.values() if trial.state == state]
 
+    def results_since(self, order: int) -> int:
+        """Return how many results came after a number of things told.
+
+        A correction is no new result.
+        """
+        return sum(
+            bool(trial.records) and trial.records[0].order > order
+            for trial in self._trials.values()
+        )
+
     def open(
         self,
         values: Mapping[str, Any],

@@ -10,14 +10,15 @@ from guidefbo.core.checks import require_count, shown
 from guidefbo.core.errors import DataError, FedBOError
 from guidefbo.core.files import write_atomically
 from guidefbo.site.guidance import Guidance, guidance_from_form, guidance_to_form
-from guidefbo.site.setup import Setup
+from guidefbo.site.old import renew_guidance, renew_setup
+from guidefbo.site.setup import Setup, door_of
 from guidefbo.site.trial import Origin, Record, Trial, TrialState, check_told
 
 if TYPE_CHECKING:
     from guidefbo.site.agent import Agent
 
 FORMAT = "guidefbo-agent"
-VERSION = 1
+VERSION = 2
 MAX_COUNT = 10**9
 """More things than that were never told to anybody."""
 
@@ -55,12 +56,13 @@ def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial], str]:
     text = _read(path)
     try:
         form = _parse(text)
-        setup = Setup.from_form(_table(form["setup"], "setup"))
-        server = setup.server_side()
+        is_old = form["version"] == 1
+        described = _table(form["setup"], "setup")
+        setup = Setup.from_form(renew_setup(described) if is_old else described)
+        held = _table(form["guidance"], "guidance")
         guidance = guidance_from_form(
-            _table(form["guidance"], "guidance"),
-            None if server is None else server.packet_type,
-            setup.policy().check,
+            renew_guidance(held, setup) if is_old else held,
+            door_of(setup, setup.policy()),
         )
         trials = [
             _trial_from_form(item, k, setup)
@@ -101,7 +103,7 @@ def _parse(text: str) -> Mapping[str, Any]:
             f"{shown(form.get('format'))}."
         )
     version = form.get("version")
-    if version != VERSION:
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise AgentFileError(
             f"expected version {VERSION}, got {shown(version)}. A newer guidefbo may "
             "have written it: upgrade."

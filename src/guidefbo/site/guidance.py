@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 from guidefbo.core.checks import require_count, shown
 from guidefbo.core.errors import WireError
-from guidefbo.wire.codec import decode, encode
+from guidefbo.wire.codec import read
+from guidefbo.wire.envelope import Envelope, Packet, PacketHead, Terms
 
 Check = Callable[[Any], None]
 """Raises `WireError` if a packet of the right type does not fit."""
@@ -17,59 +18,97 @@ class GuidanceState(StrEnum):
     """Whether guidance is used."""
 
     NONE = "none"
-    """No packet came yet; the agent works alone."""
+    """No packet is held; the agent works alone."""
     ACTIVE = "active"
     """A packet is used."""
     STALE = "stale"
-    """The last packet is too old; the agent works alone."""
-    REFUSED = "refused"
-    """The last packet was refused; the agent works alone."""
+    """The packet held is too old; the agent works alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guidance:
-    """The newest packet, or why there is none."""
+    """The newest packet that was taken, and what became of the last one that came."""
 
     state: GuidanceState = GuidanceState.NONE
-    """Whether it is used."""
+    """Whether a packet is used."""
     reason: str = "no packet was received"
     """Why not, or since when."""
-    packet: Any = None
-    """The packet, None where none is held."""
-    received_at: int = 0
-    """How many things had been told to the agent when it came."""
+    message: Packet | None = None
+    """The packet held, None where there is none."""
+    text: str | None = None
+    """The packet as it came."""
+    since: int = 0
+    """How many things had been told to the agent when it made what this answers."""
+    refusal: str | None = None
+    """Why the last packet that came was refused, None where it was taken."""
+
+    @property
+    def packet(self) -> Any:
+        """The body of the packet held, None where there is none."""
+        return None if self.message is None else self.message.body
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Order of the newest packet that was taken; no packet is older than none."""
+        return (-1, -1) if self.message is None else self.message.head.order
 
     def __str__(self) -> str:
         alone = "" if self.state == GuidanceState.ACTIVE else "; working alone"
-        return f"guidance {self.state}: {self.reason.rstrip('.')}{alone}"
+        text = f"guidance {self.state}: {self.reason.rstrip('.')}{alone}"
+        if self.refusal is None:
+            return text
+        return f"{text}; the last packet was refused: {self.refusal.rstrip('.')}"
 
 
-def read_packet(packet: Any, packet_type: type[Any] | None, check: Check) -> Any:
-    """Return a packet checked by this side, whatever the other side sent.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """What a packet must be to come in."""
 
-    Args:
-        packet: Bytes or text of a message, or a message.
-        packet_type: What the method expects, None where it takes no guidance.
-        check: Whether it fits the method's private half.
-    """
-    if packet_type is None:
-        raise WireError("this method takes no guidance.")
+    terms: Terms
+    """Federation, space and strategy of this agent."""
+    site: str
+    """Its name."""
+    packet_type: type[Any] | None
+    """What its method expects, None where it takes no guidance."""
+    check: Check
+    """Whether a packet fits the method's private half."""
+
+    def read(self, packet: Any) -> tuple[Packet, str]:
+        """Return a packet checked by this side, whatever the other side sent.
+
+        Args:
+            packet: A message, or its bytes or text.
+        """
+        if self.packet_type is None:
+            raise WireError("this method takes no guidance.")
+        data = _to_bytes(packet)
+        message = read(data, self.packet_type, PacketHead)
+        head = message.head
+        difference = self.terms.difference(head.terms)
+        if difference is not None:
+            raise WireError(f"{difference}.")
+        if head.site != self.site:
+            raise WireError(
+                f"it is for the site {head.site!r}, and this is {self.site!r}."
+            )
+        self.check(message.body)
+        return message, data.decode()
+
+
+def _to_bytes(packet: Any) -> bytes:
     try:
         if isinstance(packet, str):
-            packet = packet.encode()
-        elif isinstance(packet, packet_type):
+            return packet.encode()
+        if isinstance(packet, Envelope):
             # Through the codec: an object handed over is no better than bytes.
-            packet = encode(packet)
-    except ValueError as error:
+            return cast(Packet, packet).to_bytes()
+    except (ValueError, TypeError, AttributeError) as error:
         raise WireError(f"a packet must be a valid message: {error}.") from error
     if not isinstance(packet, bytes):
         raise WireError(
-            "a packet must be the bytes of a message or a "
-            f"{packet_type.__name__}, got {shown(packet)}."
+            f"a packet must be a message, its bytes or its text, got {shown(packet)}."
         )
-    checked = decode(packet, packet_type)
-    check(checked)
-    return checked
+    return packet
 
 
 def is_empty(packet: Any) -> bool:
@@ -79,27 +118,29 @@ def is_empty(packet: Any) -> bool:
 
 def guidance_to_form(guidance: Guidance) -> dict[str, Any]:
     """Return the guidance as plain data."""
-    packet = None if guidance.packet is None else encode(guidance.packet).decode()
     return {
         "state": str(guidance.state),
         "reason": guidance.reason,
-        "packet": packet,
-        "received_at": guidance.received_at,
+        "packet": guidance.text,
+        "since": guidance.since,
+        "refusal": guidance.refusal,
     }
 
 
-def guidance_from_form(
-    form: Mapping[str, Any], packet_type: type[Any] | None, check: Check
-) -> Guidance:
+def guidance_from_form(form: Mapping[str, Any], door: Door) -> Guidance:
     """Check plain data and return the guidance it describes."""
-    packet, state = form["packet"], GuidanceState(form["state"])
-    if (packet is not None) != (state == GuidanceState.ACTIVE):
-        raise WireError(f"guidance is {state}, its packet says otherwise.")
-    if packet is not None:
-        packet = read_packet(packet, packet_type, check)
+    text, state = form["packet"], GuidanceState(form["state"])
+    if state == GuidanceState.ACTIVE and text is None:
+        raise WireError("guidance is active, and there is no packet.")
+    message = None
+    if text is not None:
+        message, text = door.read(text)
+    refusal = form["refusal"]
     return Guidance(
         state=state,
         reason=str(form["reason"]),
-        packet=packet,
-        received_at=require_count("received_at", form["received_at"], 0),
+        message=message,
+        text=text,
+        since=require_count("since", form["since"], 0),
+        refusal=None if refusal is None else str(refusal),
     )

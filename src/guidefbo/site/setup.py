@@ -7,19 +7,22 @@ from typing import Any, Self
 from guidefbo.agent.dataset import MAX_VALUE
 from guidefbo.agent.policy import Policy
 from guidefbo.agent.surrogate.fit import Bounds
-from guidefbo.agent.surrogate.model import Model
+from guidefbo.agent.surrogate.model import Model, ModelSettings
 from guidefbo.agent.surrogate.priors import SitePriors
 from guidefbo.agent.units import Units
 from guidefbo.core.checks import is_finite_number, plain, require_count, shown
 from guidefbo.core.errors import SettingsError
-from guidefbo.core.space.form import space_from_form, space_to_form
+from guidefbo.core.names import require_name
+from guidefbo.core.settings import Setting, make
+from guidefbo.core.space.form import fingerprint, space_from_form, space_to_form
 from guidefbo.core.space.goal import require_goal
 from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Streams
-from guidefbo.methods.build import build_policy, build_server_side
-from guidefbo.methods.catalog import find_method
-from guidefbo.methods.settings import Settings
+from guidefbo.methods.record import Method
+from guidefbo.methods.registry import find_method
 from guidefbo.server.side import ServerSide
+from guidefbo.site.guidance import Door
+from guidefbo.wire.envelope import Terms
 
 COUNTS = (("seed", 0), ("agent_id", 0), ("expire_after", 1), ("packet_lifetime", 1))
 """Whole numbers of a setup and the least each may be."""
@@ -39,8 +42,8 @@ class Setup:
     """The search space."""
     goal: str
     """Either max or min."""
-    method: str = "guide-ucb"
-    """Name in the method catalogue."""
+    method: str | Method = "guide-ucb"
+    """Name of a method, or a record, which is entered under its name."""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings of the method that differ from the defaults."""
     seed: int = 0
@@ -56,7 +59,11 @@ class Setup:
     expire_after: int = 50
     """A pending trial expires once that many results more than were out were told."""
     packet_lifetime: int = 10
-    """Guidance is stale once that many results were told after it came."""
+    """Guidance is stale once that many results came after the upload it answers."""
+    site: str | None = None
+    """Name of this site in its federation; None: by its number."""
+    federation: str = "default"
+    """Name of the federation."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.space, Space):
@@ -65,26 +72,25 @@ class Setup:
                 "Space(dose=Float(0, 1))."
             )
         require_goal(self.goal)
-        if find_method(self.method).strategy == "cgp":
+        method = find_method(self.method)
+        self._set("method", method.name)
+        if method.strategy.site_refusal is not None:
             raise SettingsError(
-                f"{self.method} compares the values of one site with those of another, "
-                "and sites need not share a scale; it runs in simulations only. Try "
-                "guide-ucb."
+                f"{method.name} runs in simulations only: "
+                f"{method.strategy.site_refusal}. Try guide-ucb."
             )
         if not isinstance(self.settings, Mapping):
             raise SettingsError(
                 "settings must hold values by name, as in {'beta': 2.0}, got "
                 f"{shown(self.settings)}."
             )
-        checked = Settings.of({k: plain(v) for k, v in self.settings.items()})
-        if checked.lie != "none":
-            raise SettingsError(
-                f"Setting lie={checked.lie} is for simulated runs, and a site has no "
-                "use for it. Leave it out."
-            )
-        self._set("settings", {name: getattr(checked, name) for name in self.settings})
+        given = {name: plain(value) for name, value in self.settings.items()}
+        self._set("settings", method.check(given))
         for name, low in COUNTS:
             self._set(name, require_count(name, getattr(self, name), low))
+        self._set("site", f"site-{self.agent_id}" if self.site is None else self.site)
+        for name in ("site", "federation"):
+            require_name(name, getattr(self, name))
         for name, low in (("initial", 1), ("num_agents", self.agent_id + 1)):
             if getattr(self, name) is not None:
                 self._set(name, require_count(name, getattr(self, name), low))
@@ -114,21 +120,43 @@ class Setup:
 
     def policy(self) -> Policy:
         """Return what the agent does with its data."""
-        settings, domain = Settings.of(self.settings), self.space.domain
+        domain = self.space.domain
         model = Model(
             noise_std=self.noise,
-            priors=SitePriors() if settings.fit == "map" else None,
+            priors=make(ModelSettings, self.settings).priors(SitePriors()),
             units=Units.tempered,
             bounds=Bounds(
                 lengthscale=(MIN_LENGTHSCALE * domain.num_parameters**0.5, 1e2)
             ),
             groups=domain.groups if domain.blocks else None,
         )
-        return build_policy(find_method(self.method), settings, domain, model)
+        return find_method(self.method).policy(self.settings, domain, model)
 
     def server_side(self) -> ServerSide | None:
         """Return the shared half of the method, None where nothing is exchanged."""
-        return build_server_side(find_method(self.method), Settings.of(self.settings))
+        return find_method(self.method).server(self.settings)
+
+    @property
+    def packet_type(self) -> type[Any] | None:
+        """What the method takes from its server, None where nothing is exchanged."""
+        messages = find_method(self.method).strategy.messages
+        return None if messages is None else messages[1]
+
+    @property
+    def terms(self) -> Terms:
+        """What the messages of this agent are of."""
+        strategy = find_method(self.method).strategy
+        return Terms(
+            federation=self.federation,
+            space=fingerprint(self.space),
+            strategy=strategy.name,
+            strategy_version=strategy.version,
+        )
+
+    @staticmethod
+    def settings_of(method: Any) -> dict[str, Setting]:
+        """Return what can be set of a method."""
+        return find_method(method).settings
 
     def to_form(self) -> dict[str, Any]:
         """Return the setup as plain data."""
@@ -151,3 +179,13 @@ class Setup:
         arguments: dict[str, Any] = dict(form)
         arguments["space"] = space_from_form(form["space"])
         return cls(**arguments)
+
+
+def door_of(setup: Setup, policy: Policy) -> Door:
+    """Return what a packet must be to be taken by an agent of this setup."""
+    return Door(
+        terms=setup.terms,
+        site=str(setup.site),
+        packet_type=setup.packet_type,
+        check=policy.check,
+    )

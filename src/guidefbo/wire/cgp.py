@@ -12,7 +12,7 @@ import numpy as np
 from guidefbo.core.arrays import Point, Points, frozen_array
 from guidefbo.core.errors import WireError
 from guidefbo.wire import entries
-from guidefbo.wire.envelope import require_fields
+from guidefbo.wire.entries import require_fields
 
 MAX_LEVEL = 1e100
 """Largest level in absolute value: that of an observation."""

@@ -15,7 +15,7 @@ from guidefbo.core.arrays import Point, frozen_array
 from guidefbo.core.component import Components
 from guidefbo.core.errors import WireError
 from guidefbo.wire import entries
-from guidefbo.wire.envelope import require_fields
+from guidefbo.wire.entries import require_fields
 
 MAX_SCORE = 1e6
 """Largest value score in absolute value: standardised scores are of order one."""
@@ -111,6 +111,8 @@ class ConsensusPacket:
             # The wire carries no dimension where there is nothing to place.
             object.__setattr__(self, "components", _nothing())
             return
+        if len(c) > 1:
+            raise WireError(f"A packet may hold one component at most, got {len(c)}.")
         if c.variances.shape != c.centers.shape or not c.centers.size:
             raise WireError(
                 "A packet needs centres of one coordinate or more and a variance for "

@@ -1,6 +1,7 @@
 """Checks of single fields, before any arithmetic touches them."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +15,16 @@ BOX_SLACK = 1e-9
 """How far a centre may lie outside the unit cube before it is refused."""
 MIN_VARIANCE = 1e-12
 MAX_VARIANCE = 1e2
+
+
+def require_fields(form: Mapping[str, Any], expected: set[str], what: str) -> None:
+    """Refuse missing and unknown fields by name."""
+    missing, unknown = expected - form.keys(), form.keys() - expected
+    if missing or unknown:
+        raise WireError(
+            f"Expected {what} to have the fields {sorted(expected)}; "
+            f"missing {shown(sorted(missing))}, unknown {shown(sorted(unknown))}."
+        )
 
 
 def number(value: Any, name: str, low: float, high: float) -> float:

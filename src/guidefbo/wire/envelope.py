@@ -1,20 +1,31 @@
-"""The outer layer of every message: format, version, kind, body."""
+"""What travels between a site and the coordinator: who and what, around a body.
+
+Every message says to which federation, space and strategy it belongs. An upload says
+which site sent it and how far that site was; a packet says for whom it is, which upload
+of that site it answers, and from which uploads it was made. The uploads of other sites
+are named by one digest of all of them, so that sites need not know each other.
+"""
 
 import json
 from collections.abc import Mapping
-from typing import Any, ClassVar, NoReturn, Protocol, Self, cast
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from guidefbo.core.checks import shown
+from guidefbo.core.checks import is_whole_number, shown
 from guidefbo.core.errors import WireError
+from guidefbo.core.names import NAME_RULE, is_name
 
 FORMAT = "guidefbo-message"
-VERSION = 1
+VERSION = 2
 MAX_BYTES = 1 << 20
 """Longest message accepted; a packet of 100 full components in d = 30 fits."""
+MAX_SEQUENCE = 10**12
+"""Largest sequence number: more results than all sites together will ever have."""
 
 
 class Message(Protocol):
-    """What the codec needs to know of a message type."""
+    """The body of a message: what a strategy says, and its checks."""
 
     KIND: ClassVar[str]
     """Name of the type on the wire."""
@@ -29,81 +40,145 @@ class Message(Protocol):
         ...
 
 
-def wrap(kind: str, body: dict[str, Any]) -> bytes:
-    """Return the encoded envelope around a body."""
-    envelope = {"format": FORMAT, "version": VERSION, "kind": kind, "body": body}
-    text = json.dumps(envelope, allow_nan=False, separators=(",", ":"))
-    return text.encode()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What all messages of a federation have in common."""
+
+    federation: str
+    """Name of the federation."""
+    space: str
+    """Fingerprint of the search space: names, kinds, bounds, options and their order.
+
+    The goal is no part of it: values are oriented so that larger is better."""
+    strategy: str
+    """Name of the strategy."""
+    strategy_version: int = 1
+    """Version of its messages."""
+
+    def __post_init__(self) -> None:
+        for name in ("federation", "space", "strategy"):
+            _check_name(name, getattr(self, name))
+        _check_number("strategy_version", self.strategy_version, 1)
+
+    def difference(self, other: "Terms") -> str | None:
+        """Return in one sentence how another's terms differ, None where they agree."""
+        if self.federation != other.federation:
+            return (
+                f"it is of the federation {other.federation!r}, and this is "
+                f"{self.federation!r}"
+            )
+        if self.strategy != other.strategy:
+            return (
+                f"it is of the strategy {other.strategy!r}, and this federation uses "
+                f"{self.strategy!r}"
+            )
+        if self.strategy_version != other.strategy_version:
+            return (
+                f"it is of version {other.strategy_version} of {self.strategy}, and "
+                f"this side has version {self.strategy_version}: use the same guidefbo "
+                "on both sides"
+            )
+        if self.space != other.space:
+            return (
+                "it speaks of another search space: names, kinds, bounds, options and "
+                "their order must be the same at all sites"
+            )
+        return None
 
 
-def unwrap(data: bytes, kind: str) -> Mapping[str, Any]:
-    """Return the body of an envelope that holds a message of this kind."""
-    if len(data) > MAX_BYTES:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadHead:
+    """Who sends an upload."""
+
+    terms: Terms
+    """Federation, space and strategy."""
+    site: str
+    """Name of the sender."""
+    sequence: int
+    """How many results had been told at the site; the same data, the same number."""
+
+    def __post_init__(self) -> None:
+        _check_name("site", self.site)
+        _check_number("sequence", self.sequence, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PacketHead:
+    """For whom a packet is, and what it was made of."""
+
+    terms: Terms
+    """Federation, space and strategy."""
+    site: str
+    """Name of the receiver."""
+    sequence: int
+    """Sum of the sequence numbers of all uploads it was made of."""
+    answers: int
+    """Sequence number of the receiver's upload among them, 0 where it sent none."""
+    num_uploads: int
+    """How many uploads there were."""
+    made_of: str
+    """Digest of the sites and their sequence numbers."""
+
+    def __post_init__(self) -> None:
+        _check_name("site", self.site)
+        for name in ("sequence", "answers", "num_uploads"):
+            _check_number(name, getattr(self, name), 0)
+        _check_name("made_of", self.made_of)
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """What to compare: of two packets the newer one has the larger order."""
+        return self.answers, self.sequence
+
+
+Head = UploadHead | PacketHead
+M = TypeVar("M", bound=Message)
+H = TypeVar("H", UploadHead, PacketHead)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope(Generic[M, H]):
+    """A message: its head and its body."""
+
+    head: H
+    """Who and what."""
+    body: M
+    """What the strategy says."""
+
+    def to_bytes(self) -> bytes:
+        """Return the message as it travels: JSON."""
+        head = self.head
+        own = {f.name: getattr(head, f.name) for f in fields(head) if f.name != "terms"}
+        terms = {f.name: getattr(head.terms, f.name) for f in fields(Terms)}
+        form = {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": self.body.KIND,
+            **terms,
+            **own,
+            "body": self.body.to_body(),
+        }
+        return json.dumps(form, allow_nan=False, separators=(",", ":")).encode()
+
+
+Upload = Envelope[Any, UploadHead]
+Packet = Envelope[Any, PacketHead]
+
+
+def digest(uploads: Mapping[str, int]) -> str:
+    """Return the digest of some sites and their sequence numbers."""
+    text = json.dumps(sorted(uploads.items()), separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()[:32]
+
+
+def _check_name(what: str, value: Any) -> None:
+    if not is_name(value):
+        raise WireError(f"{what} must be {NAME_RULE}, got {shown(value)}.")
+
+
+def _check_number(what: str, value: Any, low: int) -> None:
+    if not is_whole_number(value) or not low <= value <= MAX_SEQUENCE:
         raise WireError(
-            f"A message may have at most {MAX_BYTES} bytes, got {len(data)}. "
-            "Nothing of it was read."
+            f"{what} must be a whole number from {low} to {MAX_SEQUENCE}, got "
+            f"{shown(value)}."
         )
-    envelope = _parse(data)
-    require_fields(envelope, {"format", "version", "kind", "body"}, "the envelope")
-    if envelope["format"] != FORMAT:
-        raise WireError(f"Expected format {FORMAT!r}, got {shown(envelope['format'])}.")
-    _check_version(envelope["version"])
-    if envelope["kind"] != kind:
-        raise WireError(f"Expected a {kind!r} message, got {shown(envelope['kind'])}.")
-    if not isinstance(envelope["body"], dict):
-        raise WireError(
-            "The message's body must be an object, got "
-            f"{type(envelope['body']).__name__}."
-        )
-    return cast(dict[str, Any], envelope["body"])
-
-
-def require_fields(fields: Mapping[str, Any], expected: set[str], what: str) -> None:
-    """Refuse missing and unknown fields by name."""
-    missing, unknown = expected - fields.keys(), fields.keys() - expected
-    if missing or unknown:
-        raise WireError(
-            f"Expected {what} to have the fields {sorted(expected)}; "
-            f"missing {shown(sorted(missing))}, unknown {shown(sorted(unknown))}."
-        )
-
-
-def _parse(data: bytes) -> Mapping[str, Any]:
-    try:
-        envelope = json.loads(
-            data.decode("utf-8"),
-            parse_constant=_refuse_constant,
-            object_pairs_hook=_unique_keys,
-        )
-    except WireError:
-        raise
-    except (ValueError, RecursionError) as error:
-        # ValueError covers bytes that are no text, text that is no JSON, huge integers.
-        raise WireError(f"Expected a JSON message, got something else: {error}.") from (
-            error
-        )
-    if not isinstance(envelope, dict):
-        raise WireError(f"Expected a JSON object, got {type(envelope).__name__}.")
-    return cast(dict[str, Any], envelope)
-
-
-def _check_version(version: Any) -> None:
-    if type(version) is not int or version < 1:
-        raise WireError(f"Expected version {VERSION}, got {shown(version)}.")
-    if version > VERSION:
-        raise WireError(
-            f"Expected version {VERSION}, got {shown(version)}, which is from a newer "
-            "guidefbo. Upgrade this side."
-        )
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise WireError(f"Expected finite numbers, got {name}.")
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise WireError(f"Expected each field once, got {shown(names)}.")
-    return fields

@@ -15,7 +15,7 @@ from guidefbo.core.arrays import Point, frozen_array
 from guidefbo.core.checks import is_whole_number, shown
 from guidefbo.core.errors import WireError
 from guidefbo.wire import entries
-from guidefbo.wire.envelope import require_fields
+from guidefbo.wire.entries import require_fields
 
 MIN_SCALE, MAX_SCALE = 1e-9, 1e9
 """Lengthscales and output scales lie here: far wider than the box of any fit."""

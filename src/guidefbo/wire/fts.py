@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from guidefbo.core.arrays import Matrix, Point, Values, frozen_array
 from guidefbo.core.errors import WireError
 from guidefbo.wire import entries
-from guidefbo.wire.envelope import require_fields
+from guidefbo.wire.entries import require_fields
 from guidefbo.wire.regions import REGION_COUNTS
 
 MAX_WEIGHT = 1e120

@@ -15,10 +15,12 @@ from guidefbo.core.arrays import Point, frozen_array
 from guidefbo.core.component import Components
 from guidefbo.core.errors import WireError
 from guidefbo.wire import entries
-from guidefbo.wire.envelope import require_fields
+from guidefbo.wire.entries import require_fields
 
 MAX_SCORE = 1e6
 """Largest value score in absolute value: standardised scores are of order one."""
+MAX_COMPONENTS = 100
+"""Most components in a packet: a decision evaluates every one of them many times."""
 MIN_MASS = 1e-12
 """Smallest mass: a component holds at least one of the sampled paths."""
 
@@ -92,9 +94,16 @@ class GuidancePacket:
 
     def __post_init__(self) -> None:
         c = self.components
+        if len(c) > MAX_COMPONENTS:
+            raise WireError(
+                f"A packet may hold at most {MAX_COMPONENTS} components, got {len(c)}."
+            )
         for weight in c.weights:
             entries.number(float(weight), "weight", 0.0, 1.0)
         _check_gaussians(c.centers, c.variances, c.is_full)
+
+    def __len__(self) -> int:
+        return len(self.components)
 
     @property
     def dim(self) -> int:

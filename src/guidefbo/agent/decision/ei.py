@@ -16,7 +16,7 @@ References:
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 from scipy.special import logsumexp
@@ -54,6 +54,10 @@ class Mixed(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedImprovement:
     """The EI rule."""
+
+    def build(self) -> Self:
+        """Return the rule, which is its settings."""
+        return self
 
     def acquisition(
         self, posterior: Posterior, stream: np.random.Generator

@@ -15,7 +15,7 @@ References:
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from scipy.special import erfcx, log_ndtr, ndtr
 from guidefbo.agent.surrogate.posterior import Fantasies, Posterior
 from guidefbo.agent.surrogate.sums import BySums, by_sums, join
 from guidefbo.core.arrays import Matrix, Points, Values
+from guidefbo.core.settings import count
 
 LOG_SQRT_2PI = 0.5 * float(np.log(2.0 * np.pi))
 FAR_TAIL = -1e3
@@ -59,8 +60,11 @@ def log_improvement_slope(
 class NoisyExpectedImprovement:
     """The noisy EI rule."""
 
-    num_fantasies: int
-    """Number of quasi-random draws."""
+    num_fantasies: int = count(20, "quasi-random fantasies of the observed points")
+
+    def build(self) -> Self:
+        """Return the rule, which is its settings."""
+        return self
 
     def acquisition(
         self, posterior: Posterior, stream: np.random.Generator

@@ -22,6 +22,7 @@ from guidefbo.agent.decision.rule import Acquisition
 from guidefbo.agent.surrogate.sums import Coordinates, Sums, by_sums
 from guidefbo.core.arrays import Matrix, Others, Point, Points, Values
 from guidefbo.core.domain import Change, Domain
+from guidefbo.core.settings import count
 
 Forbids = Callable[[Points], NDArray[np.bool_]]
 """Which rows may not be asked."""
@@ -40,12 +41,9 @@ PORTION = 2**17
 class SearchSettings:
     """Effort of the search."""
 
-    num_raw: int = 100
-    """Quasi-random points scored first."""
-    num_starts: int = 20
-    """Points climbed from."""
-    max_iterations: int = 25
-    """L-BFGS-B iterations."""
+    num_raw: int = count(100, "search: quasi-random points scored first")
+    num_starts: int = count(20, "search: points climbed from")
+    num_iterations: int = count(25, "search: L-BFGS-B iterations")
 
 
 def maximise_acquisition(
@@ -73,7 +71,7 @@ def maximise_acquisition(
     starts = raw[choose_starts(scores, settings.num_starts, stream)]
     if near is not None:
         starts = np.vstack([starts, near])
-    ends = ascend(acquisition, starts, domain, settings.max_iterations)
+    ends = ascend(acquisition, starts, domain, settings.num_iterations)
     found = np.vstack([ends, raw])
     reached = np.concatenate([acquisition.value(ends), scores])
     if forbids is not None:

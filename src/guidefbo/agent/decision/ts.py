@@ -1,7 +1,7 @@
 """Thompson sampling: maximise one continuous path of the posterior, or a grid draw."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,14 +10,18 @@ from guidefbo.agent.surrogate.posterior import Posterior, SamplePath
 from guidefbo.agent.surrogate.sums import BySums, by_sums
 from guidefbo.core.arrays import Point, Points, Values
 from guidefbo.core.designs import sobol
+from guidefbo.core.settings import count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThompsonSampling:
     """The TS rule on a random-feature path."""
 
-    num_features: int
-    """Features of the path."""
+    num_features: int = count(500, "random features of a path")
+
+    def build(self) -> Self:
+        """Return the rule, which is its settings."""
+        return self
 
     def acquisition(
         self, posterior: Posterior, stream: np.random.Generator
@@ -50,8 +54,11 @@ class PathAcquisition:
 class GridThompsonSampling:
     """The TS rule on one joint draw at scrambled Sobol points."""
 
-    num_points: int
-    """Size of the grid."""
+    num_points: int = count(1000, "Sobol points of the grid", high=10_000)
+
+    def build(self) -> Self:
+        """Return the rule, which is its settings."""
+        return self
 
     def acquisition(
         self, posterior: Posterior, stream: np.random.Generator

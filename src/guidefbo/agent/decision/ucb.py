@@ -1,20 +1,25 @@
 """Upper confidence bound: mean + √β std."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.agent.surrogate.sums import BySums, by_sums, join
 from guidefbo.core.arrays import Points, Values
+from guidefbo.core.settings import real
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpperConfidenceBound:
     """The UCB rule with a fixed β."""
 
-    beta: float
-    """Weight of the variance; √β multiplies the standard deviation."""
+    beta: float = real(4.0, "weight of the variance: mean + sqrt(beta) std")
+
+    def build(self) -> Self:
+        """Return the rule, which is its settings."""
+        return self
 
     def acquisition(
         self, posterior: Posterior, stream: np.random.Generator

@@ -1,7 +1,8 @@
 """From a data set to a fitted posterior, with what is known about the noise."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.priors import LogPrior
 from guidefbo.agent.units import Units
 from guidefbo.core.arrays import Values
+from guidefbo.core.settings import part
 
 MIN_NOISE_VARIANCE = 1e-6
 """Floor of a known noise variance, in model units: exact data still need a factor."""
@@ -28,6 +30,23 @@ class Fitted(NamedTuple):
     data: Dataset
     """In model units."""
     units: Units
+
+
+FITS: Mapping[str, Callable[[LogPrior], LogPrior | None]] = MappingProxyType(
+    {"map": lambda priors: priors, "likelihood": lambda priors: None}
+)
+"""What becomes of the priors of the hyperparameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """Settings of the model."""
+
+    fit: str = part("map", "hyperparameters: with priors, or by likelihood alone", FITS)
+
+    def priors(self, usual: LogPrior) -> LogPrior | None:
+        """Return the priors that are used, None for the plain marginal likelihood."""
+        return FITS[self.fit](usual)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

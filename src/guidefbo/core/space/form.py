@@ -19,7 +19,9 @@ sum_to = 1.0              # water + oil + soap = 1
 of = ["water", "oil", "soap"]
 """
 
+import json
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -43,6 +45,17 @@ def space_to_form(space: Space) -> dict[str, Any]:
     if space.constraints:
         form["constraints"] = [_constraint_to_form(c) for c in space.constraints]
     return form
+
+
+def fingerprint(space: Space) -> str:
+    """Return a digest of what a message's coordinates mean.
+
+    Names, kinds, bounds, scales, options and the order of all of them. Constraints say
+    where a site may look, not what a coordinate means, and are left out.
+    """
+    parameters = [[n, _parameter_to_form(p)] for n, p in space.parameters.items()]
+    text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()[:32]
 
 
 def space_from_form(form: Any) -> Space:

@@ -180,7 +180,7 @@ class FtsDeAsRunAgent:
             value, gradient = features.value_and_gradient(X, weights)
             return value, gradient * self.domain.free
 
-        ends = adam_ascent(climbed, starts, self.search.max_iterations)
+        ends = adam_ascent(climbed, starts, self.search.num_iterations)
         return ends[int(np.argmax(features.value(ends, weights)))]  # E51
 
     def _starts(

@@ -1,11 +1,39 @@
 """FTS-DE's initial design: every agent begins in its own region of the box."""
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
 from guidefbo.core.checks import require_count
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.wire.regions import Order, assign_regions, lexicographic, region_boxes
+from guidefbo.wire.regions import (
+    Order,
+    as_run,
+    assign_regions,
+    lexicographic,
+    region_boxes,
+)
+
+
+class HasRegions(Protocol):
+    """Settings that say how many regions there are."""
+
+    num_regions: int
+
+
+def own_regions(
+    settings: HasRegions, size: tuple[int, int, int], streams: Streams
+) -> NDArray[np.float64]:
+    """Return the design of a run, (agents, points, dim)."""
+    return regional_design(*size, settings.num_regions, streams)
+
+
+def own_regions_as_run(
+    settings: HasRegions, size: tuple[int, int, int], streams: Streams
+) -> NDArray[np.float64]:
+    """Return the design behind the paper's tables: regions in another order."""
+    return regional_design(*size, settings.num_regions, streams, as_run)
 
 
 def regional_design(

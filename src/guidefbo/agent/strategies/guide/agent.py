@@ -15,6 +15,7 @@ from guidefbo.agent.paths.maximise import Sampler
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.core.domain import Domain
+from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Address, Purpose
 from guidefbo.wire.entries import same_dimension
 from guidefbo.wire.guide import MAX_SCORE, GuidancePacket, OptimumUpload
@@ -40,6 +41,8 @@ class GuideAgent:
     """λ_max."""
     lcb_coefficient: float
     """κ of the value score."""
+    packet_size: int
+    """Most components a packet may hold."""
 
     def upload(
         self,
@@ -66,8 +69,13 @@ class GuideAgent:
         )
 
     def check(self, packet: GuidancePacket, dim: int) -> None:
-        """Refuse components of another dimension."""
+        """Refuse components of another dimension, or too many of them."""
         same_dimension(packet.dim, dim, "A packet")
+        if len(packet) > self.packet_size:
+            raise WireError(
+                f"A packet must hold at most {self.packet_size} components, got "
+                f"{len(packet)}. Set packet_size at this site as at the server."
+            )
 
     def decision_posterior(
         self,

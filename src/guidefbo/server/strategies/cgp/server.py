@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from guidefbo.server.side import Draws
 from guidefbo.wire.cgp import MAX_DESIGNS, DesignPacket, DesignUpload
-from guidefbo.wire.entries import same_dimension
 
 MARGIN = 1e-4
 """τ: by how much a lower bound must exceed the receiver's best mean."""
@@ -24,21 +24,23 @@ class CgpServer:
     group_size: int
     """Most agents in a group."""
 
+    def form(self, upload: DesignUpload) -> tuple[str, int]:
+        """Return the dimension."""
+        return "dimension", upload.dim
+
     def aggregate(
-        self, uploads: Mapping[int, DesignUpload], t: int, stream: np.random.Generator
-    ) -> dict[int, DesignPacket]:
+        self, uploads: Mapping[str, DesignUpload], t: int, draws: Draws
+    ) -> dict[str, DesignPacket]:
         """Return a packet for every agent that uploaded."""
         del t
         if not uploads:
             return {}
         agents = sorted(uploads)
         ordered = [uploads[agent] for agent in agents]
-        for upload in ordered:
-            same_dimension(upload.dim, ordered[0].dim, "Every upload")
         designs = np.clip(np.stack([u.design for u in ordered]), 0.0, 1.0)
         bounds = np.array([u.lower_bound for u in ordered], dtype=np.float64)
         best = np.array([u.best_mean for u in ordered], dtype=np.float64)
-        groups = deal(len(agents), self.group_size, stream)
+        groups = deal(len(agents), self.group_size, draws.shared())
         is_sent = bounds > best[:, None] + MARGIN  # E57
         is_sent &= groups == groups[:, None]
         np.fill_diagonal(is_sent, False)

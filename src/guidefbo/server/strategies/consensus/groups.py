@@ -24,6 +24,8 @@ References:
     meta-analysis, 2009.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,6 +41,14 @@ MAX_ITERATIONS = 20
 """Rounds of 2-means."""
 
 Members = NDArray[np.intp]
+Grouping = Callable[[Points, Points], list[Members]]
+"""(places, their variances) -> the rows of each group."""
+
+
+def one_group(centers: Points, variances: Points) -> list[Members]:
+    """Return all rows as one group."""
+    del variances
+    return [np.arange(len(centers), dtype=np.intp)]
 
 
 def split_groups(centers: Points, variances: Points) -> list[Members]:
@@ -103,3 +113,6 @@ def _stands_out(A: Points, B: Others, claimed: Point) -> bool:
     along = np.concatenate([(A - a) @ gap, (B - b) @ gap])
     width = max(float(along @ along) / (N - 2), float(gap**2 @ claimed))
     return bool(is_more and distance2**2 > GAP**2 * width)  # E87
+
+
+GROUPINGS: dict[str, Grouping] = {"found": split_groups, "one": one_group}

@@ -8,10 +8,10 @@ import numpy as np
 
 from guidefbo.core.arrays import Points
 from guidefbo.core.component import Components
+from guidefbo.server.side import Draws
 from guidefbo.server.strategies.consensus.fusion import Fused, Fusion, leave_one_out
-from guidefbo.server.strategies.consensus.groups import split_groups
+from guidefbo.server.strategies.consensus.groups import Grouping
 from guidefbo.wire.consensus import ConsensusPacket, PeakUpload
-from guidefbo.wire.entries import same_dimension
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,35 +23,36 @@ class ConsensusServer:
 
     fusion: Fusion
     """Makes one place of many."""
-    has_groups: bool
-    """Whether unrelated groups of sites are told apart."""
+    grouping: Grouping
+    """Tells unrelated groups of sites apart."""
+
+    def form(self, upload: PeakUpload) -> tuple[str, int]:
+        """Return the dimension."""
+        return "dimension", upload.dim
 
     def aggregate(
-        self, uploads: Mapping[int, PeakUpload], t: int, stream: np.random.Generator
-    ) -> dict[int, ConsensusPacket]:
-        """Return for every agent that uploaded the place of the others of its group."""
-        del t, stream
+        self, uploads: Mapping[str, PeakUpload], t: int, draws: Draws
+    ) -> dict[str, ConsensusPacket]:
+        """Return for every site that uploaded the place of the others of its group."""
+        del t, draws
         if len(uploads) < 2:
             nobody = np.empty((0, 1))
             return dict.fromkeys(uploads, _packet(nobody, nobody))
-        agents = sorted(uploads)
-        fused = self.fuse([uploads[agent] for agent in agents])
+        sites = sorted(uploads)
+        fused = self.fuse([uploads[site] for site in sites])
         centers, spread = np.clip(fused.center, 0.0, 1.0), fused.spread  # E77
         return {
-            agent: _packet(centers[[n]], spread[[n]]) for n, agent in enumerate(agents)
+            site: _packet(centers[[n]], spread[[n]]) for n, site in enumerate(sites)
         }
 
     def fuse(self, uploads: list[PeakUpload]) -> Fused:
         """Return what the others say, row by row, whoever came first."""
-        for upload in uploads:
-            same_dimension(upload.dim, uploads[0].dim, "Every upload")
         y = np.clip(np.stack([u.center for u in uploads]), 0.0, 1.0)
         v = np.stack([u.variance for u in uploads])
         # Sums round differently in another order; here there is only one.
         order = np.lexsort(np.column_stack([v, y[:, ::-1]]).T)
-        groups = split_groups(y[order], v[order]) if self.has_groups else [slice(None)]
         fused = Fused(*(np.empty_like(y) for _ in Fused._fields))
-        for group in groups:
+        for group in self.grouping(y[order], v[order]):
             members = order[group]
             parts = leave_one_out(self.fusion, y[members], v[members])
             for whole, part in zip(fused, parts, strict=True):

@@ -17,8 +17,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from guidefbo.core.errors import WireError
-from guidefbo.wire.entries import same_dimension
+from guidefbo.server.side import Draws
 from guidefbo.wire.fmtbo import ModelPacket, ModelUpload, SharedHyperparameters
 
 Reals = NDArray[np.float64]
@@ -46,16 +45,26 @@ class FmtboServer:
     neighbours: Neighbours
     """Which of them."""
 
+    def form(self, upload: ModelUpload) -> tuple[object, ...]:
+        """Return the dimension, the number of probes, and whether a mean is shared."""
+        is_shared = upload.hyper.mean is not None
+        mean = "with means" if is_shared else "without means"
+        return (
+            f"hyperparameters {mean}, dimension",
+            upload.hyper.dim,
+            "number of probes",
+            len(upload.ranks),
+        )
+
     def aggregate(
-        self, uploads: Mapping[int, ModelUpload], t: int, stream: np.random.Generator
-    ) -> dict[int, ModelPacket]:
+        self, uploads: Mapping[str, ModelUpload], t: int, draws: Draws
+    ) -> dict[str, ModelPacket]:
         """Return every agent's average over the agents most similar to it."""
-        del stream
+        del draws
         if not uploads:
             return {}
         agents = sorted(uploads)
         ordered = [uploads[agent] for agent in agents]
-        require_alike(ordered)
         L = dissimilarities(np.stack([upload.ranks for upload in ordered]))
         near = self.neighbours(L, self.similar_share, t)
         return {
@@ -73,24 +82,6 @@ class FmtboServer:
             outputscale=float(averaged[-1]),
             mean=_between(means.mean(axis=0), means).item() if len(means) else None,
         )
-
-
-def require_alike(uploads: list[ModelUpload]) -> None:
-    """Refuse uploads that cannot be compared or averaged."""
-    first = uploads[0]
-    for upload in uploads:
-        same_dimension(upload.hyper.dim, first.hyper.dim, "Every upload")
-        if (upload.hyper.mean is None) != (first.hyper.mean is None):
-            raise WireError(
-                "Expected all uploads to share their mean or none to, got both. Do all "
-                "agents use the same settings?"
-            )
-        if len(upload.ranks) != len(first.ranks):
-            raise WireError(
-                f"Expected all uploads to rank the same probes, got "
-                f"{len(first.ranks)} and {len(upload.ranks)} ranks. Do all agents use "
-                "the same settings?"
-            )
 
 
 def dissimilarities(ranks: NDArray[np.int64]) -> Reals:

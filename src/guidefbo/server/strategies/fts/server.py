@@ -1,30 +1,29 @@
 """FTS's server: hand every agent the message of one other agent."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
+from guidefbo.server.side import Draws
+from guidefbo.wire.fts import FeatureWeights, PeerPoint
 
-from guidefbo.wire.entries import same_dimension
-from guidefbo.wire.fts import FeatureWeights, PeerPoint, same_features
-
-Sources = Callable[[int, np.random.Generator], NDArray[np.intp]]
-"""(num_agents, stream) -> (num_agents,) whose message each agent gets."""
+Sources = Callable[[Sequence[str], Draws], dict[str, str]]
+"""(sites, draws) -> whose message each site gets."""
 
 
-def any_other(num_agents: int, stream: np.random.Generator) -> NDArray[np.intp]:
-    """Draw a source uniformly among the other agents; one alone gets its own."""
-    if num_agents == 1:
-        return np.zeros(1, dtype=np.intp)
-    m = stream.integers(0, num_agents - 1, size=num_agents)
-    return m + (m >= np.arange(num_agents))  # E48
+def any_other(sites: Sequence[str], draws: Draws) -> dict[str, str]:
+    """Draw a source uniformly among the other sites; one alone gets its own."""
+    if len(sites) == 1:
+        return {sites[0]: sites[0]}
+    drawn = {site: int(draws.of(site).integers(len(sites) - 1)) for site in sites}
+    return {
+        site: sites[m + (m >= n)] for n, (site, m) in enumerate(drawn.items())
+    }  # E48
 
 
-def anybody(num_agents: int, stream: np.random.Generator) -> NDArray[np.intp]:
-    """Draw a source uniformly among all agents, the target itself included."""
-    return stream.integers(0, num_agents, size=num_agents)
+def anybody(sites: Sequence[str], draws: Draws) -> dict[str, str]:
+    """Draw a source uniformly among all sites, the receiver itself included."""
+    return {site: sites[int(draws.of(site).integers(len(sites)))] for site in sites}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,22 +36,17 @@ class FtsServer:
     sources: Sources = any_other
     """Whose weights an agent gets."""
 
+    def form(self, upload: FeatureWeights) -> tuple[str, int]:
+        """Return the number of features."""
+        return "number of features", upload.num_features
+
     def aggregate(
-        self,
-        uploads: Mapping[int, FeatureWeights],
-        t: int,
-        stream: np.random.Generator,
-    ) -> dict[int, FeatureWeights]:
-        """Return a packet for every agent that uploaded."""
+        self, uploads: Mapping[str, FeatureWeights], t: int, draws: Draws
+    ) -> dict[str, FeatureWeights]:
+        """Return a packet for every site that uploaded."""
         del t
-        if not uploads:
-            return {}
-        agents = sorted(uploads)
-        for agent in agents:
-            expected = uploads[agents[0]].num_features
-            same_features(uploads[agent].num_features, expected, "Every upload")
-        chosen = self.sources(len(agents), stream)
-        return {n: uploads[agents[m]] for n, m in zip(agents, chosen, strict=True)}
+        chosen = self.sources(sorted(uploads), draws)
+        return {site: uploads[source] for site, source in chosen.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,15 +59,14 @@ class FtsPointServer:
     sources: Sources = anybody
     """Whose point an agent gets."""
 
+    def form(self, upload: PeerPoint) -> tuple[str, int]:
+        """Return the dimension."""
+        return "dimension", upload.dim
+
     def aggregate(
-        self, uploads: Mapping[int, PeerPoint], t: int, stream: np.random.Generator
-    ) -> dict[int, PeerPoint]:
-        """Return a packet for every agent that uploaded."""
+        self, uploads: Mapping[str, PeerPoint], t: int, draws: Draws
+    ) -> dict[str, PeerPoint]:
+        """Return a packet for every site that uploaded."""
         del t
-        if not uploads:
-            return {}
-        agents = sorted(uploads)
-        for agent in agents:
-            same_dimension(uploads[agent].dim, uploads[agents[0]].dim, "Every upload")
-        chosen = self.sources(len(agents), stream)
-        return {n: uploads[agents[m]] for n, m in zip(agents, chosen, strict=True)}
+        chosen = self.sources(sorted(uploads), draws)
+        return {site: uploads[source] for site, source in chosen.items()}

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from guidefbo.core.arrays import Matrix
-from guidefbo.wire.fts import FeatureWeights, RegionWeights, same_features
+from guidefbo.server.side import Draws
+from guidefbo.wire.fts import FeatureWeights, RegionWeights
 from guidefbo.wire.regions import assign_regions
 
 Weighting = Callable[[NDArray[np.bool_], int], Matrix]
@@ -73,21 +74,19 @@ class FtsDeServer:
     averaging: Averaging = plain_average
     """How vectors are averaged: plainly, or with differential privacy."""
 
+    def form(self, upload: FeatureWeights) -> tuple[str, int]:
+        """Return the number of features."""
+        return "number of features", upload.num_features
+
     def aggregate(
-        self,
-        uploads: Mapping[int, FeatureWeights],
-        t: int,
-        stream: np.random.Generator,
-    ) -> dict[int, RegionWeights]:
+        self, uploads: Mapping[str, FeatureWeights], t: int, draws: Draws
+    ) -> dict[str, RegionWeights]:
         """Return the same packet for every agent that uploaded."""
         if not uploads:
             return {}
         agents = sorted(uploads)
-        for agent in agents:
-            expected = uploads[agents[0]].num_features
-            same_features(uploads[agent].num_features, expected, "Every upload")
         vectors = np.stack([uploads[agent].weights for agent in agents])
         own = assign_regions(len(agents), self.num_regions)
         is_own = own == np.arange(self.num_regions)[:, None]
-        averages = self.averaging(self.weighting(is_own, t), vectors, stream)
+        averages = self.averaging(self.weighting(is_own, t), vectors, draws.shared())
         return dict.fromkeys(agents, RegionWeights(weights=averages))

@@ -7,12 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from guidefbo.core.component import Components
-from guidefbo.core.errors import WireError
+from guidefbo.server.side import Draws
 from guidefbo.server.strategies.guide.dispatch import Dispatch
 from guidefbo.server.strategies.guide.merging import Merging
 from guidefbo.server.strategies.guide.moments import ScoredComponents, merge_clusters
 from guidefbo.server.strategies.guide.reweighting import Reweighting
-from guidefbo.wire.entries import same_dimension
 from guidefbo.wire.guide import GuidancePacket, OptimumUpload
 
 
@@ -34,19 +33,24 @@ class GuideServer:
     packet_size: int
     """Most components in a packet."""
 
+    def form(self, upload: OptimumUpload) -> tuple[str, int]:
+        """Return the kind of covariance and the dimension."""
+        kind = "full" if upload.variance.ndim == 2 else "diagonal"
+        return f"{kind} components, dimension", upload.dim
+
     def aggregate(
-        self, uploads: Mapping[int, OptimumUpload], t: int, stream: np.random.Generator
-    ) -> dict[int, GuidancePacket]:
-        """Return a packet for every agent that uploaded."""
+        self, uploads: Mapping[str, OptimumUpload], t: int, draws: Draws
+    ) -> dict[str, GuidancePacket]:
+        """Return a packet for every site that uploaded."""
         del t
         if not uploads:
             return {}
         components, log_weights = self.globals(list(uploads.values()))
-        agents = sorted(uploads)
-        chosen = self.dispatch(log_weights, len(agents), self.packet_size, stream)
+        sites = sorted(uploads)
+        chosen = self.dispatch(log_weights, sites, self.packet_size, draws)
         return {
-            agent: GuidancePacket(components=components.take(row))
-            for agent, row in zip(agents, chosen, strict=True)
+            site: GuidancePacket(components=components.take(row))
+            for site, row in zip(sites, chosen, strict=True)
         }
 
     def globals(self, uploads: list[OptimumUpload]) -> tuple[Components, np.ndarray]:
@@ -65,13 +69,6 @@ class GuideServer:
 
 def stack(uploads: list[OptimumUpload]) -> ScoredComponents:
     """Return the uploads as arrays in a canonical order, whoever came first."""
-    first = uploads[0]
-    for upload in uploads:
-        same_dimension(upload.dim, first.dim, "Every upload")
-        if upload.variance.ndim != first.variance.ndim:
-            raise WireError(
-                "Expected all uploads to be diagonal or all to be full, got both."
-            )
     masses = np.array([u.mass for u in uploads])
     centers = np.stack([u.center for u in uploads])
     variances = np.stack([u.variance for u in uploads])

@@ -8,14 +8,12 @@ from honest ones; a place at their edge pulls less and hides among them.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Self
 
 import numpy as np
 
 from guidefbo.core.arrays import Point, Points
 from guidefbo.core.errors import SettingsError
-from guidefbo.methods.settings import Settings
-from guidefbo.simulation.spec import RunSpec
+from guidefbo.core.settings import count, part
 from guidefbo.wire.consensus import SHARPEST, PeakUpload
 from guidefbo.wire.envelope import Message
 
@@ -53,10 +51,12 @@ LIES: Mapping[str, Lie] = MappingProxyType(
     {"corner": corner, "drift": drift, "respond": respond, "hide": hide}
 )
 """By the name that the setting `lie` takes."""
+NOBODY = "none"
+"""What the setting says where nobody lies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Liars:
+class ConsensusLiars:
     """The last sites of a run, who lie."""
 
     count: int
@@ -65,27 +65,6 @@ class Liars:
     """Where they say their optimum is."""
     num_rounds: int
     """Rounds of the run."""
-
-    @classmethod
-    def of(cls, settings: Settings, spec: RunSpec) -> Self | None:
-        """Return the liars that a run asks for, None where nobody lies."""
-        if settings.lie == "none":
-            return None
-        if not spec.method.startswith("consensus-"):
-            raise SettingsError(
-                f"Setting lie={settings.lie} needs a consensus method, whose messages "
-                f"the liars know how to write, got {spec.method}."
-            )
-        if not 0 < settings.num_liars < spec.num_agents:
-            raise SettingsError(
-                "Setting num_liars must be less than the number of agents, which is "
-                f"{spec.num_agents}, got {settings.num_liars}."
-            )
-        return cls(
-            count=settings.num_liars,
-            lie=LIES[settings.lie],
-            num_rounds=spec.num_rounds,
-        )
 
     def spoil(self, uploads: Sequence[Message | None], t: int) -> list[Message | None]:
         """Return the uploads of round t with those of the last sites replaced."""
@@ -99,3 +78,24 @@ class Liars:
             value_score=max(p.value_score for p in peaks),
         )
         return [*honest, *[false] * self.count]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsensusLiarSettings:
+    """Settings of simulated runs in which some sites lie."""
+
+    lie: str = part("none", "simulation: what the last sites say", (NOBODY, *LIES))
+    num_liars: int = count(4, "simulation: how many they are, where they lie")
+
+    def build(self, num_agents: int, num_rounds: int) -> ConsensusLiars | None:
+        """Return the sites that lie, None where nobody does."""
+        if self.lie == NOBODY:
+            return None
+        if self.num_liars >= num_agents:
+            raise SettingsError(
+                "Setting num_liars must be less than the number of agents, which is "
+                f"{num_agents}, got {self.num_liars}."
+            )
+        return ConsensusLiars(
+            count=self.num_liars, lie=LIES[self.lie], num_rounds=num_rounds
+        )

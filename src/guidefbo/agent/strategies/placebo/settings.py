@@ -1,0 +1,31 @@
+"""Settings of the control's agents."""
+
+from dataclasses import dataclass
+
+from guidefbo.agent.decision.search import SearchSettings
+from guidefbo.agent.guidance.schedule import SCHEDULES
+from guidefbo.agent.guidance.settings import INTERVENTIONS
+from guidefbo.agent.strategies.placebo.agent import PlaceboAgent
+from guidefbo.agent.surrogate.model import Model
+from guidefbo.core.domain import Domain
+from guidefbo.core.settings import part, real
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceboSettings:
+    """How the fixed component intervenes."""
+
+    intervention: str = part("local", "where the uncertainty grows", INTERVENTIONS)
+    schedule: str = part("decaying", "strength over the rounds", SCHEDULES)
+    max_strength: float = real(1.0, "largest strength of the intervention, lambda_max")
+
+    def build(
+        self, domain: Domain, model: Model, search: SearchSettings
+    ) -> PlaceboAgent:
+        """Return the control's agent side."""
+        del domain, model, search
+        return PlaceboAgent(
+            intervention=INTERVENTIONS[self.intervention],
+            schedule=SCHEDULES[self.schedule],
+            max_strength=self.max_strength,
+        )

@@ -1,0 +1,20 @@
+"""Consensus: a meta-analysis of where the agents place their optima."""
+
+from guidefbo.agent.strategies.consensus.liars import ConsensusLiarSettings
+from guidefbo.agent.strategies.consensus.settings import ConsensusSettings
+from guidefbo.methods.record import Strategy
+from guidefbo.server.strategies.consensus.settings import ConsensusServerSettings
+from guidefbo.wire.consensus import ConsensusPacket, PeakUpload
+
+STRATEGY = Strategy(
+    name="consensus",
+    text="the mean's peak up, a meta-analysis of the others' peaks down",
+    agent=ConsensusSettings,
+    server=ConsensusServerSettings,
+    messages=(PeakUpload, ConsensusPacket),
+    alone={"aim": "own"},
+    liars=ConsensusLiarSettings,
+    paper_scalars=lambda agent, server, dim: (2 * dim + 2, 2 * dim + 1),
+    seconds=10.0,
+    colour="grey",
+)

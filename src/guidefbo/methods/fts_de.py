@@ -1,0 +1,24 @@
+"""FTS-DE: federated Thompson sampling with distributed exploration."""
+
+from guidefbo.agent.strategies.fts_de.design import own_regions
+from guidefbo.agent.strategies.fts_de.settings import FtsDeSettings
+from guidefbo.methods.record import Strategy
+from guidefbo.server.strategies.fts_de.settings import FtsDeServerSettings
+from guidefbo.wire.fts import FeatureWeights, RegionWeights
+
+STRATEGY = Strategy(
+    name="fts-de",
+    text="feature weights averaged per region of the box, followed at times",
+    agent=FtsDeSettings,
+    server=FtsDeServerSettings,
+    messages=(FeatureWeights, RegionWeights),
+    rules=("ts",),
+    design=own_regions,
+    paper_column="fts-de",
+    paper_scalars=lambda agent, server, dim: (
+        agent.num_regions * agent.num_shared,
+        agent.num_regions * agent.num_shared,
+    ),
+    seconds=12.0,
+    colour="sky",
+)

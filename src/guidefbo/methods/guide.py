@@ -1,0 +1,21 @@
+"""GUIDE: where the optimum may lie, up; wider uncertainty where told."""
+
+from guidefbo.agent.strategies.guide.settings import GuideSettings
+from guidefbo.methods.record import Strategy
+from guidefbo.server.strategies.guide.settings import GuideServerSettings
+from guidefbo.wire.guide import GuidancePacket, OptimumUpload
+
+STRATEGY = Strategy(
+    name="guide",
+    text="one component up, guidance down, wider uncertainty where it points",
+    agent=GuideSettings,
+    server=GuideServerSettings,
+    messages=(OptimumUpload, GuidancePacket),
+    paper_column="guide",
+    paper_scalars=lambda agent, server, dim: (
+        2 * dim + 2,
+        server.packet_size * (2 * dim + 1),
+    ),
+    seconds=25.0,
+    colour="red",
+)

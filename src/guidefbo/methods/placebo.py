@@ -1,0 +1,14 @@
+"""The control: guidance that nobody sent."""
+
+from guidefbo.agent.strategies.placebo.settings import PlaceboSettings
+from guidefbo.methods.record import Strategy
+
+STRATEGY = Strategy(
+    name="placebo",
+    text="the control: guidance in the middle of the box that nobody sent",
+    agent=PlaceboSettings,
+    is_control=True,
+    paper_scalars=lambda agent, server, dim: (0, 0),
+    seconds=8.0,
+    colour="purple",
+)

@@ -1,0 +1,121 @@
+"""Plugins: strategies, rules and problems of one's own, in one file.
+
+A plugin is a Python file. Every `Strategy`, `Rule` and `SyntheticFunction` at its top
+level is entered. Its text travels to worker processes, so that they need no common
+disk. It is code of the person who names it, and runs as such.
+"""
+
+import sys
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from guidefbo.core.errors import FedBOError, SettingsError
+from guidefbo.core.files import read_text
+from guidefbo.methods.record import Rule, Strategy
+from guidefbo.methods.registry import register as register_method
+from guidefbo.problems.library import register_problem
+from guidefbo.problems.synthetic.function import SyntheticFunction
+
+MAX_BYTES = 1 << 20
+"""Longest plugin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    """The text of a plugin."""
+
+    name: str
+    """Name of its file."""
+    source: str
+    """Its code."""
+
+    @classmethod
+    def read(cls, path: Path) -> "Plugin":
+        """Return the plugin in a file."""
+        return cls(name=path.name, source=read_text(path, MAX_BYTES))
+
+    @property
+    def digest(self) -> str:
+        """Fingerprint of the code."""
+        return sha256(self.source.encode()).hexdigest()[:12]
+
+
+def register(record: Strategy | Rule | SyntheticFunction) -> None:
+    """Enter a strategy, a rule or a problem of one's own.
+
+    >>> import guidefbo as gf
+    >>> gf.register("guide")
+    Traceback (most recent call last):
+        ...
+    guidefbo.core.errors.SettingsError: Expected a Strategy, ... got str.
+    """
+    if isinstance(record, SyntheticFunction):
+        register_problem(record)
+    elif isinstance(record, Strategy | Rule):
+        register_method(record)
+    else:
+        raise SettingsError(
+            "Expected a Strategy, a Rule or a SyntheticFunction, got "
+            f"{type(record).__name__}."
+        )
+
+
+def load_plugin(plugin: Plugin) -> list[str]:
+    """Run a plugin, enter what it brings and return the names; once a process."""
+    name = f"guidefbo_plugin_{plugin.digest}"
+    module = sys.modules.get(name)
+    if module is None:
+        module = _run(plugin, name)
+    found: list[Any] = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, Strategy | Rule | SyntheticFunction)
+        and not _is_built_in(value)
+    ]
+    if not found:
+        raise SettingsError(
+            f"{plugin.name} brings nothing: expected a Strategy, a Rule or a "
+            "SyntheticFunction at its top level."
+        )
+    for record in found:
+        register(record)
+    return [record.name for record in found]
+
+
+def _run(plugin: Plugin, name: str) -> ModuleType:
+    module = ModuleType(name)
+    module.__file__ = plugin.name
+    # Dataclasses look their module up while they are made.
+    sys.modules[name] = module
+    try:
+        exec(compile(plugin.source, plugin.name, "exec"), vars(module))
+    except FedBOError as error:
+        del sys.modules[name]
+        raise SettingsError(f"{plugin.name}: {error}") from error
+    except Exception as error:
+        del sys.modules[name]
+        raise SettingsError(
+            f"{plugin.name} cannot be loaded: {type(error).__name__}: {error}"
+            f"{_line_of(error, plugin.name)}."
+        ) from error
+    return module
+
+
+def _line_of(error: Exception, name: str) -> str:
+    trace, line = error.__traceback__, None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == name:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return "" if line is None else f" (line {line})"
+
+
+def _is_built_in(record: Any) -> bool:
+    """Whether a file merely imported a record of the package."""
+    kind = record.settings if isinstance(record, Rule) else None
+    kind = record.agent if isinstance(record, Strategy) else kind
+    module = record.function.__module__ if kind is None else kind.__module__
+    return module.startswith("guidefbo.")

@@ -1,0 +1,256 @@
+"""What the rest of the package knows of a strategy, a rule and a method.
+
+A strategy is one record: everything other code asks about it is a field here. So is a
+rule. A method is a pair of the two.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guidefbo.agent.decision.repeats import OnRepeat, ask_again
+from guidefbo.agent.decision.rule import Rule as DecisionRule
+from guidefbo.agent.decision.search import SearchSettings
+from guidefbo.agent.policy import Policy
+from guidefbo.agent.side import AgentSide
+from guidefbo.agent.surrogate.model import Model, ModelSettings
+from guidefbo.core.designs import interlocking_design
+from guidefbo.core.domain import Domain
+from guidefbo.core.names import require_name
+from guidefbo.core.settings import Setting, check_settings, make, settings_of
+from guidefbo.core.streams import Streams
+from guidefbo.server.side import ServerSettings, ServerSide
+from guidefbo.wire.envelope import Message
+
+Design = Callable[[Any, tuple[int, int, int], Streams], NDArray[np.float64]]
+"""(agent settings, (agents, points, dim), streams) -> initial points of all agents."""
+Count = Callable[[Any, Any, int], tuple[int, int]]
+"""(agent settings, server settings, dim) -> scalars up and down per agent and round."""
+
+
+class AgentSettings(Protocol):
+    """Settings of a strategy's private half: a frozen dataclass that builds it."""
+
+    def build(self, domain: Domain, model: Model, search: SearchSettings) -> AgentSide:
+        """Return the private half.
+
+        Args:
+            domain: Where queries may lie.
+            model: How the objective is modelled.
+            search: Effort of a search for a maximum.
+        """
+        ...
+
+
+class RuleSettings(Protocol):
+    """Settings of a rule: a frozen dataclass that builds it."""
+
+    def build(self) -> DecisionRule:
+        """Return the rule with these settings."""
+        ...
+
+
+class Liars(Protocol):
+    """Sites of a simulated run that lie: the last ones."""
+
+    @property
+    def count(self) -> int:
+        """How many."""
+        ...
+
+    def spoil(self, uploads: Sequence[Message | None], t: int) -> list[Message | None]:
+        """Return the uploads of round t with those of the last sites replaced."""
+        ...
+
+
+class LiarSettings(Protocol):
+    """Settings of simulated runs in which some sites lie."""
+
+    def build(self, num_agents: int, num_rounds: int) -> Liars | None:
+        """Return the sites that lie, None where nobody does."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A way to decide on the next query."""
+
+    name: str
+    """Name, the end of a method's name."""
+    text: str
+    """What it is, in one line."""
+    settings: type[RuleSettings]
+    """Its settings, which build it."""
+    is_general: bool = True
+    """Whether it goes with every strategy that names no rules of its own."""
+    dash: str = "solid"
+    """How its lines are drawn: solid, dashed, dotted, dashdot."""
+
+    def __post_init__(self) -> None:
+        require_name("The name of a rule", self.name)
+        settings_of(self.settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """A way to exchange: what agents tell the server and what they make of the answer.
+
+    >>> from guidefbo.methods.registry import find_strategy
+    >>> find_strategy("guide").messages[0].__name__
+    'OptimumUpload'
+    """
+
+    name: str
+    """Name, the beginning of a method's name."""
+    text: str
+    """What is exchanged, in one line."""
+    agent: type[AgentSettings]
+    """Settings of the private half, which build it."""
+    server: type[ServerSettings] | None = None
+    """Settings of the shared half, which build it; None where nothing is exchanged."""
+    messages: tuple[type[Any], type[Any]] | None = None
+    """What goes up and what comes down; None where nothing is exchanged."""
+    version: int = 1
+    """Version of the messages: another one is refused."""
+    rules: tuple[str, ...] = ()
+    """Rules it goes with; none: every general one. A single rule is left out of the
+    method's name."""
+    is_plain: bool = False
+    """Whether agents work alone; its methods are named by their rule."""
+    is_control: bool = False
+    """Whether it only pretends to exchange, so that gains can be told from luck."""
+    alone: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Settings under which nothing of the other agents is used."""
+    design: Design = interlocking_design
+    """Initial points of a simulated run."""
+    on_repeat: OnRepeat = ask_again
+    """What becomes of a query that was observed before."""
+    liars: type[LiarSettings] | None = None
+    """Settings of simulated runs in which some sites lie."""
+    site_refusal: str | None = None
+    """Why a real site cannot use it, in one sentence; None: it can."""
+    paper_column: str | None = None
+    """Which strategy of the paper's tables it is; None: none."""
+    paper_scalars: Count | None = None
+    """The paper's own count of what is sent; None: the paper has none."""
+    seconds: float = 15.0
+    """Rough time of a full run (16 agents, 50 rounds) on an ordinary core."""
+    colour: str | None = None
+    """Colour of its lines in figures; None: one that is free."""
+
+    def __post_init__(self) -> None:
+        require_name("The name of a strategy", self.name)
+        types = [t for t in (self.agent, self.server, self.liars) if t is not None]
+        settings_of(ModelSettings, SearchSettings, *types)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A pair of a strategy and a rule; either may be given as a record or by name.
+
+    >>> Method("guide", "ucb").name
+    'guide-ucb'
+    """
+
+    strategy: Strategy
+    """How agents exchange."""
+    rule: Rule
+    """How they decide."""
+
+    def __init__(self, strategy: Strategy | str, rule: Rule | str) -> None:
+        """Pair a strategy with a rule."""
+        from guidefbo.methods.registry import find_rule, find_strategy
+
+        if not isinstance(strategy, Strategy):
+            strategy = find_strategy(strategy)
+        if not isinstance(rule, Rule):
+            rule = find_rule(rule)
+        object.__setattr__(self, "strategy", strategy)
+        object.__setattr__(self, "rule", rule)
+
+    @property
+    def name(self) -> str:
+        """The rule's name alone where there is no federation."""
+        if self.strategy.is_plain:
+            return self.rule.name
+        if len(self.strategy.rules) == 1:
+            return self.strategy.name
+        return f"{self.strategy.name}-{self.rule.name}"
+
+    @property
+    def description(self) -> str:
+        """One line for a listing."""
+        return f"{self.rule.text}; {self.strategy.text}"
+
+    @property
+    def settings(self) -> dict[str, Setting]:
+        """Everything that can be set at a site or at its server, by name."""
+        s = self.strategy
+        server = () if s.server is None else (s.server,)
+        return settings_of(
+            ModelSettings, SearchSettings, self.rule.settings, s.agent, *server
+        )
+
+    @property
+    def run_settings(self) -> dict[str, Setting]:
+        """Everything that can be set in a simulated run, by name."""
+        liars = self.strategy.liars
+        return self.settings | ({} if liars is None else settings_of(liars))
+
+    def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return settings of a real site checked, or refuse them."""
+        return check_settings(given, self.settings, self.name)
+
+    def check_run(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return settings of a simulated run checked, or refuse them."""
+        return check_settings(given, self.run_settings, self.name)
+
+    def policy(self, given: Mapping[str, Any], domain: Domain, model: Model) -> Policy:
+        """Return what an agent does with its data.
+
+        Args:
+            given: Settings that differ from the defaults.
+            domain: Where queries may lie.
+            model: How agents model their objectives.
+        """
+        search = make(SearchSettings, given)
+        return Policy(
+            domain=domain,
+            model=model,
+            side=make(self.strategy.agent, given).build(domain, model, search),
+            rule=make(self.rule.settings, given).build(),
+            search=search,
+            on_repeat=self.strategy.on_repeat,
+        )
+
+    def server(self, given: Mapping[str, Any]) -> ServerSide | None:
+        """Return the shared half, None where nothing is exchanged."""
+        kind = self.strategy.server
+        return None if kind is None else make(kind, given).build()
+
+    def design(
+        self, given: Mapping[str, Any], size: tuple[int, int, int], streams: Streams
+    ) -> NDArray[np.float64]:
+        """Return the initial points of a simulated run, (agents, points, dim)."""
+        return self.strategy.design(make(self.strategy.agent, given), size, streams)
+
+    def liars(
+        self, given: Mapping[str, Any], num_agents: int, num_rounds: int
+    ) -> Liars | None:
+        """Return the agents that lie in a simulated run, None where nobody does."""
+        kind = self.strategy.liars
+        return None if kind is None else make(kind, given).build(num_agents, num_rounds)
+
+    def paper_scalars(
+        self, given: Mapping[str, Any], dim: int
+    ) -> dict[str, int] | None:
+        """Return the paper's own count of scalars, None where it has none."""
+        s = self.strategy
+        if s.paper_scalars is None:
+            return None
+        server = None if s.server is None else make(s.server, given)
+        up, down = s.paper_scalars(make(s.agent, given), server, dim)
+        return {"up_per_agent_round": up, "down_per_agent_round": down}

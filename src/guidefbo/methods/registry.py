@@ -1,0 +1,200 @@
+"""Strategies, rules and methods by name: built in, installed, or from a file.
+
+Built-in records are loaded when they are asked for. Installed packages bring theirs by
+the entry point groups `guidefbo.strategies` and `guidefbo.rules`; `register` enters a
+record of one's own.
+"""
+
+import warnings
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from itertools import chain
+from typing import Any
+
+from guidefbo.core.errors import SettingsError, refuse_unknown
+from guidefbo.methods.record import Method, Rule, Strategy
+from guidefbo.server.registry import register_server
+
+STRATEGIES = (
+    "independent",
+    "fts",
+    "fts-as-run",
+    "fts-de",
+    "fts-de-as-run",
+    "fmtbo",
+    "fmtbo-as-run",
+    "cgp",
+    "guide",
+    "consensus",
+    "placebo",
+)
+"""Strategies of this package, each in a file of its own beside this one."""
+RULES = ("ts", "ucb", "nei", "ts-grid", "ei")
+"""Rules of this package, each in a file of its own in `methods/rules`."""
+GROUPS = {Strategy: "guidefbo.strategies", Rule: "guidefbo.rules"}
+"""Entry point groups of installed packages."""
+
+_strategies: dict[str, Strategy] = {}
+_rules: dict[str, Rule] = {}
+
+
+def register(record: Strategy | Rule) -> None:
+    """Enter a strategy or a rule, so that its methods can be asked for by name.
+
+    Entering the same record again changes nothing; another one of the same name is
+    refused.
+    """
+    if not isinstance(record, Strategy | Rule):
+        raise SettingsError(
+            "Expected a guidefbo.Strategy, a guidefbo.Rule or a guidefbo.Problem, got "
+            f"{type(record).__name__}."
+        )
+    is_strategy = isinstance(record, Strategy)
+    known: dict[str, Any] = _strategies if is_strategy else _rules
+    built_in = STRATEGIES if is_strategy else RULES
+    if record.name in built_in:
+        raise SettingsError(
+            f"{record.name} comes with guidefbo. Choose another name for yours."
+        )
+    former = known.get(record.name)
+    if former is not None and not _is_same(former, record):
+        raise SettingsError(
+            f"Another record is entered as {record.name}. Choose another name."
+        )
+    known[record.name] = record
+    if isinstance(record, Strategy) and record.server is not None:
+        register_server(record.name, record.server)
+
+
+def find_strategy(name: str) -> Strategy:
+    """Return the strategy of that name, or name the nearest ones."""
+    if name in STRATEGIES:
+        module = f"guidefbo.methods.{name.replace('-', '_')}"
+        return import_module(module).STRATEGY
+    if name not in _strategies:
+        _load_installed(Strategy, name)
+    if name not in _strategies:
+        refuse_unknown("strategy", name, strategy_names())
+    return _strategies[name]
+
+
+def find_rule(name: str) -> Rule:
+    """Return the rule of that name, or name the nearest ones."""
+    if name in RULES:
+        module = f"guidefbo.methods.rules.{name.replace('-', '_')}"
+        return import_module(module).RULE
+    if name not in _rules:
+        _load_installed(Rule, name)
+    if name not in _rules:
+        refuse_unknown("rule", name, rule_names())
+    return _rules[name]
+
+
+def strategy_names() -> list[str]:
+    """Return all strategies, built-in ones first."""
+    installed = (point.name for point in _installed(Strategy))
+    return list(dict.fromkeys(chain(STRATEGIES, _strategies, installed)))
+
+
+def rule_names() -> list[str]:
+    """Return all rules, built-in ones first."""
+    installed = (point.name for point in _installed(Rule))
+    return list(dict.fromkeys(chain(RULES, _rules, installed)))
+
+
+def find_method(method: str | Method) -> Method:
+    """Return the method of that name; a record is entered and returned.
+
+    >>> find_method("cgp-nei").rule.name
+    'nei'
+    """
+    if isinstance(method, Method):
+        for record, names in ((method.strategy, STRATEGIES), (method.rule, RULES)):
+            if record.name not in names:
+                register(record)
+        return method
+    if isinstance(method, str):
+        for strategy, rule in _splits(method):
+            found = Method(strategy, rule)
+            if found.name == method:
+                return found
+    return refuse_unknown("method", method, method_names())
+
+
+def method_names() -> list[str]:
+    """Return the names of all methods, in the order of their strategies."""
+    return [method.name for method in all_methods()]
+
+
+def all_methods() -> list[Method]:
+    """Return all methods; an installed record that cannot be loaded is left out."""
+    for kind in GROUPS:
+        _load_installed(kind)
+    strategies = [find_strategy(name) for name in (*STRATEGIES, *_strategies)]
+    return [Method(s, rule) for s in strategies for rule in _rules_of(s)]
+
+
+def _rules_of(strategy: Strategy) -> list[str]:
+    known = (*RULES, *_rules)
+    return list(strategy.rules) or [r for r in known if find_rule(r).is_general]
+
+
+def _splits(method: str) -> list[tuple[str, str]]:
+    """Return the pairs of strategy and rule whose method may have this name."""
+    strategies, rules = strategy_names(), rule_names()
+    found: list[tuple[str, str]] = []
+    if method in strategies:
+        own = find_strategy(method).rules
+        found += [(method, own[0])] if len(own) == 1 else []
+    for rule in rules:
+        if method == rule and find_rule(rule).is_general:
+            found.append(("independent", rule))
+        head = method.removesuffix(f"-{rule}")
+        if head != method and head in strategies and rule in _rules_of_name(head):
+            found.append((head, rule))
+    return found
+
+
+def _rules_of_name(strategy: str) -> list[str]:
+    return _rules_of(find_strategy(strategy))
+
+
+def _installed(kind: type[Any]) -> list[EntryPoint]:
+    return list(entry_points(group=GROUPS[kind]))
+
+
+def _load_installed(kind: type[Any], name: str | None = None) -> None:
+    """Enter what installed packages bring, or only the record of that name."""
+    known: dict[str, Any] = _strategies if kind is Strategy else _rules
+    for point in _installed(kind):
+        if point.name in known or name not in (None, point.name):
+            continue
+        try:
+            record = point.load()
+            if not isinstance(record, kind) or record.name != point.name:
+                raise SettingsError(
+                    f"expected a guidefbo.{kind.__name__} named {point.name!r}"
+                )
+            register(record)
+        except Exception as error:  # somebody else's package must not end ours
+            warnings.warn(
+                f"{point.value} of {GROUPS[kind]} cannot be used: {error}",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two records are one: equal, or the same definition loaded again."""
+    return one == other or (
+        one.name == other.name
+        and [t.__qualname__ for t in _types(one)]
+        == [t.__qualname__ for t in _types(other)]
+        and [t.__module__ for t in _types(one)] == [t.__module__ for t in _types(other)]
+    )
+
+
+def _types(record: Strategy | Rule) -> list[type[Any]]:
+    if isinstance(record, Rule):
+        return [record.settings]
+    return [t for t in (record.agent, record.server) if t is not None]

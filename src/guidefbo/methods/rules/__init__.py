@@ -1,0 +1,1 @@
+"""The rules that come with the package, one record each."""

@@ -1,0 +1,265 @@
+"""Uploads in, packets out: decode, aggregate, encode.
+
+The simulator, `gf.merge` and a coordinator stand on this one function. An upload that
+cannot be read, is not of this federation, or does not fit the others is left out and
+named; the other sites get their packets all the same.
+"""
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from guidefbo.core.checks import require_count, shown
+from guidefbo.core.errors import SettingsError, UploadWarning, WireError
+from guidefbo.core.settings import check_settings, make, settings_of
+from guidefbo.core.streams import Streams
+from guidefbo.core.threads import single_blas_thread
+from guidefbo.server.registry import find_server, server_names
+from guidefbo.server.side import Draws, ServerSide
+from guidefbo.wire.codec import read, read_strategy
+from guidefbo.wire.envelope import (
+    Envelope,
+    PacketHead,
+    Terms,
+    Upload,
+    UploadHead,
+    digest,
+)
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchanged:
+    """The outcome of one exchange."""
+
+    packets: Mapping[str, bytes]
+    """What each site gets, under the name its upload came by."""
+    left_out: Mapping[str, str]
+    """Why an upload was left out, under the name it came by."""
+
+
+def exchange(
+    server: ServerSide,
+    uploads: Mapping[str, bytes],
+    *,
+    t: int,
+    seed: int,
+    terms: Terms | None = None,
+) -> Exchanged:
+    """Answer uploads with packets.
+
+    Args:
+        server: The strategy's shared half.
+        uploads: Encoded uploads under any names, one of each site.
+        t: Round, from 1.
+        seed: Root of the server's randomness.
+        terms: Federation, space and strategy the uploads must be of; None: what most
+            of them say.
+    """
+    left_out: dict[str, str] = {}
+    found: dict[str, Upload] = {}
+    for name in sorted(uploads):
+        try:
+            found[name] = read(uploads[name], server.upload_type, UploadHead)
+        except WireError as error:
+            left_out[name] = str(error)
+    terms = terms or _commonest(upload.head.terms for upload in found.values())
+    if terms is None:
+        return Exchanged(packets={}, left_out=left_out)
+    checks: tuple[Callable[[dict[str, Upload]], dict[str, str]], ...] = (
+        lambda some: _foreign(some, terms),
+        _repeated,
+        lambda some: _misfits(some, server),
+    )
+    for check in checks:
+        refused = check(found)
+        left_out |= refused
+        found = {name: u for name, u in found.items() if name not in refused}
+    return Exchanged(
+        packets=_answer(server, found, terms, t, Streams(seed)), left_out=left_out
+    )
+
+
+def merge(
+    uploads: Mapping[str, bytes | str | Upload],
+    *,
+    method: str | None = None,
+    t: int = 1,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+) -> dict[str, bytes]:
+    """Return the packet of every site that uploaded, under the same names.
+
+    What the packets hold does not depend on the names or on the order in which the
+    uploads arrived. An upload that does not fit is left out with an `UploadWarning`
+    that names it.
+
+    Args:
+        uploads: The message of each site by name: as `upload` gave it, or its bytes or
+            text.
+        method: The sites' method or strategy; None: what the uploads say.
+        t: Round, from 1.
+        seed: Root of the server's randomness.
+        settings: Settings of the strategy's server that differ from the defaults.
+    """
+    if not isinstance(uploads, Mapping) or not uploads:
+        raise SettingsError(
+            "Expected the uploads of the sites by name, at least one, as in "
+            f"{{'north': message}}, got {shown(uploads)}."
+        )
+    if not all(isinstance(name, str) for name in uploads):
+        raise SettingsError(
+            f"Expected names that are texts, got {shown(set(uploads))}."
+        )
+    require_count("t", t, 1)
+    require_count("seed", seed, 0)
+    data = {name: _to_bytes(name, upload) for name, upload in uploads.items()}
+    strategy = _spoken(data) if method is None else _strategy_of(method)
+    server = build_server(strategy, settings or {})
+    with single_blas_thread():
+        outcome = exchange(server, data, t=t, seed=seed)
+    if not outcome.packets:
+        raise WireError(
+            "No upload can be used: "
+            + " ".join(f"{name}: {why}" for name, why in outcome.left_out.items())
+        )
+    for name, why in outcome.left_out.items():
+        warnings.warn(f"{name} is left out: {why}", UploadWarning, stacklevel=2)
+    return dict(outcome.packets)
+
+
+def build_server(strategy: str, settings: Mapping[str, Any]) -> ServerSide:
+    """Return a strategy's shared half; nothing of the private side is loaded.
+
+    Args:
+        strategy: Its name.
+        settings: Those of its server's settings that differ from the defaults.
+    """
+    kind = find_server(strategy)
+    check_settings(settings, settings_of(kind), f"{strategy}'s server")
+    return make(kind, settings).build()
+
+
+def _answer(
+    server: ServerSide,
+    uploads: Mapping[str, Upload],
+    terms: Terms,
+    t: int,
+    streams: Streams,
+) -> dict[str, bytes]:
+    heads = {u.head.site: u.head for u in uploads.values()}
+    sequences = {site: head.sequence for site, head in heads.items()}
+    packets = server.aggregate(
+        {u.head.site: u.body for u in uploads.values()},
+        t,
+        Draws(
+            streams=streams,
+            federation=terms.federation,
+            t=t,
+            sequences=sequences,
+        ),
+    )
+    total, made_of = sum(sequences.values()), digest(sequences)
+    names = {u.head.site: name for name, u in uploads.items()}
+    return {
+        names[site]: Envelope(
+            head=PacketHead(
+                terms=terms,
+                site=site,
+                sequence=total,
+                answers=sequences[site],
+                num_uploads=len(sequences),
+                made_of=made_of,
+            ),
+            body=packets[site],
+        ).to_bytes()
+        for site in sorted(packets, key=names.__getitem__)
+    }
+
+
+def _foreign(uploads: Mapping[str, Upload], terms: Terms) -> dict[str, str]:
+    """Return which uploads are of another federation, space or strategy."""
+    found = {name: terms.difference(u.head.terms) for name, u in uploads.items()}
+    return {name: f"{why}." for name, why in found.items() if why is not None}
+
+
+def _repeated(uploads: Mapping[str, Upload]) -> dict[str, str]:
+    """Return which uploads are of a site that has a newer one, or the same, here."""
+    newest: dict[str, str] = {}
+    for name, upload in uploads.items():
+        former = newest.get(upload.head.site)
+        if former is None or upload.head.sequence > uploads[former].head.sequence:
+            newest[upload.head.site] = name
+    return {
+        name: f"it is of the site {u.head.site!r}, whose upload came as "
+        f"{newest[u.head.site]!r}. Every site needs a name of its own: "
+        "guidefbo.Agent(..., site='north')."
+        for name, u in uploads.items()
+        if newest[u.head.site] != name
+    }
+
+
+def _misfits(uploads: Mapping[str, Upload], server: ServerSide) -> dict[str, str]:
+    """Return which uploads are of another form than most."""
+    forms = {name: server.form(upload.body) for name, upload in uploads.items()}
+    usual = _commonest(forms.values())
+    return {
+        name: f"expected {_words(usual)} as in most uploads, got {_words(form)}. Do "
+        "all sites use the same settings?"
+        for name, form in forms.items()
+        if form != usual
+    }
+
+
+def _commonest(values: Iterable[K]) -> K | None:
+    """Return what occurs most often, the first of several, None of nothing."""
+    counted = Counter(values).most_common(1)
+    return counted[0][0] if counted else None
+
+
+def _words(form: Hashable) -> str:
+    parts = cast(tuple[Any, ...], form) if isinstance(form, tuple) else (form,)
+    return " ".join(map(str, parts))
+
+
+def _to_bytes(name: str, upload: Any) -> bytes:
+    if isinstance(upload, Envelope):
+        return cast(Upload, upload).to_bytes()
+    if isinstance(upload, str):
+        return upload.encode(errors="replace")
+    if not isinstance(upload, bytes):
+        raise WireError(
+            f"{name}: expected an upload, its bytes or its text, got {shown(upload)}."
+        )
+    return upload
+
+
+def _spoken(data: Mapping[str, bytes]) -> str:
+    """Return the strategy that most uploads name."""
+    named: list[str] = []
+    first: WireError | None = None
+    for name in sorted(data):
+        try:
+            named.append(read_strategy(data[name]))
+        except WireError as error:
+            first = first or WireError(f"{name}: {error}")
+    if not named:
+        raise first or WireError("There is no upload.")
+    return Counter(named).most_common(1)[0][0]
+
+
+def _strategy_of(method: str) -> str:
+    """Return the strategy of a method's name, which may end in a rule."""
+    names = server_names()
+    if method in names or not isinstance(method, str):
+        return method
+    head = method.rpartition("-")[0]
+    if head in names:
+        return head
+    raise SettingsError(
+        f"Method {shown(method)} exchanges nothing, so there is nothing to merge, or "
+        f"it is not known. Strategies with a server side: {', '.join(names)}."
+    )
