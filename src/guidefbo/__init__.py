@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from guidefbo.core.space.parameters import Float as Float
     from guidefbo.core.space.parameters import Int as Int
     from guidefbo.core.space.space import Space as Space
+    from guidefbo.methods.plugins import register as register
     from guidefbo.methods.record import Method as Method
     from guidefbo.methods.record import Rule as Rule
     from guidefbo.methods.record import Strategy as Strategy
-    from guidefbo.problems.synthetic.function import SyntheticFunction as SyntheticFunction
-    from guidefbo.methods.plugins import register as register
+    from guidefbo.problems.synthetic.function import (
+        SyntheticFunction as SyntheticFunction,
+    )
     from guidefbo.server.exchange import merge as merge
     from guidefbo.simulation.optimize import optimize as optimize
     from guidefbo.simulation.simulate import simulate as simulate

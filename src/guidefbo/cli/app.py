@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from guidefbo.cli import site, sites, study
+from guidefbo.cli.plugins import Plugins, load_plugins
 from guidefbo.cli.speech import console, errors, sentences
 from guidefbo.core.errors import SettingsError
 
@@ -76,6 +77,7 @@ def run(
             "see: guidefbo methods --settings.",
         ),
     ] = None,
+    plugin: Plugins = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the run record (JSON) here.")
     ] = None,
@@ -93,6 +95,7 @@ def run(
         from guidefbo.core.settings import parse_settings
         from guidefbo.simulation.spec import RunSpec
 
+        load_plugins(plugin)
         problem, pairs = _sort_words(words or [], set_ or [])
         spec = RunSpec(
             problem=problem,
@@ -112,8 +115,10 @@ def run(
 
 
 @app.command()
-def problems() -> None:
+def problems(plugin: Plugins = None) -> None:
     """List the problems, one line each."""
+    with sentences():
+        load_plugins(plugin)
     from guidefbo.problems.library import all_problems
 
     _list([(entry.name, entry.description) for entry in all_problems()])
@@ -128,12 +133,15 @@ def methods(
         bool, typer.Option("--cost", help="Print what each method sends instead.")
     ] = False,
     dim: Annotated[int, typer.Option(help="Coordinates, with --cost.")] = 10,
+    plugin: Plugins = None,
 ) -> None:
     """List the methods, one line each.
 
     With --cost: scalars and bytes per agent and round, counted from real messages, and
     beside them the paper's own accounting, which differs where "paper" is marked.
     """
+    with sentences():
+        load_plugins(plugin)
     if cost:
         with sentences():
             from guidefbo.cli.cost import print_costs

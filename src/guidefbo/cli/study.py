@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from guidefbo.cli.plugins import Plugins, load_plugins
 from guidefbo.cli.speech import console, errors, notice, sentences
 
 app = typer.Typer(
@@ -65,6 +66,7 @@ def plan(
     repetitions: Repetitions = None,
     known: Known = None,
     jobs: Jobs = 2,
+    plugin: Plugins = None,
     out: Out = None,
 ) -> None:
     """Say how many runs a study has, what is done, and how long the rest takes."""
@@ -73,6 +75,7 @@ def plan(
         from guidefbo.experiments.run import make_plan
         from guidefbo.experiments.study import load_study
 
+        load_plugins(plugin)
         study = load_study(name)
         folder = out or default_folder(study.name)
         planned = make_plan(
@@ -92,6 +95,7 @@ def run(
     repetitions: Repetitions = None,
     known: Known = None,
     jobs: Jobs = 2,
+    plugin: Plugins = None,
     out: Out = None,
     backend: Annotated[
         str, typer.Option(help="Who works: local, dask or ray.")
@@ -110,6 +114,7 @@ def run(
         from guidefbo.cli.study_run import run_with_progress
         from guidefbo.experiments.study import load_study
 
+        plugins = load_plugins(plugin)
         study = load_study(name)
         folder = out or default_folder(study.name)
         failures = run_with_progress(
@@ -120,6 +125,7 @@ def run(
             where=where or (),
             known=known or (),
             jobs=jobs,
+            plugins=plugins,
             backend=backend,
             address=address,
         )

@@ -99,7 +99,9 @@ def run_with_progress(
                 )
 
         try:
-            tally = run_study(study, folder, jobs=jobs, report=report, **options)
+            tally = run_study(
+                study, folder, plan=plan, jobs=jobs, report=report, **options
+            )
         except OutputError as error:
             raise OutputError(
                 f"{error} {len(finished)} of {plan.num_runs} runs are safe in "

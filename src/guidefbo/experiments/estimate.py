@@ -5,19 +5,10 @@ from statistics import mean
 from typing import Any
 
 from guidefbo.experiments.results import Outcome, Row
+from guidefbo.methods.registry import find_method
 
-REFERENCE = {
-    "independent": 7.0,
-    "placebo": 8.0,
-    "consensus": 10.0,
-    "guide": 25.0,
-    "fts": 12.0,
-    "fts-de": 12.0,
-    "fmtbo": 15.0,
-    "cgp": 22.0,
-}
-"""Seconds of a full run (16 agents, 50 rounds) on an ordinary core, by strategy."""
 FULL_RUN = 16 * 50
+"""Agents times rounds of the run whose time a strategy's record tells."""
 SIMILARITY_SECONDS = 0.3
 
 
@@ -45,15 +36,8 @@ def _seconds(row: Row, pace: Mapping[str, list[float]]) -> float:
         return mean(pace[kind]) * _work(row.spec)
     if "method" not in row.spec:
         return SIMILARITY_SECONDS
-    strategy = next(
-        (
-            name
-            for name in sorted(REFERENCE, key=len, reverse=True)
-            if kind.startswith(name)
-        ),
-        "independent",
-    )
-    return REFERENCE[strategy] * _work(row.spec) / FULL_RUN
+    seconds = find_method(row.spec["method"]).strategy.seconds
+    return seconds * _work(row.spec) / FULL_RUN
 
 
 def _kind(row: Row) -> str:

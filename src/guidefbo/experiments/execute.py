@@ -7,7 +7,7 @@ workers on other machines need no common disk.
 import signal
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from guidefbo.core.designs import sobol
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.experiments.results import FAILURE_FORMAT, SIMILARITY_FORMAT, VERSION
+from guidefbo.methods.plugins import Plugin, load_plugin
 from guidefbo.metrics.similarity import task_similarity
 from guidefbo.metrics.timing import StageClock
 from guidefbo.problems.library import make_problem
@@ -26,7 +27,12 @@ NUM_PROBES = 4096
 
 
 def execute(
-    key: str, spec: Mapping[str, Any], measure: str, *, is_worker: bool
+    key: str,
+    spec: Mapping[str, Any],
+    *,
+    measure: str,
+    is_worker: bool,
+    plugins: Sequence[Plugin] = (),
 ) -> tuple[str, dict[str, Any]]:
     """Return the key and the record of a row, or the record of its failure.
 
@@ -36,10 +42,13 @@ def execute(
         measure: What is to be done with it.
         is_worker: Whether this is a process of its own. Ctrl-C reaches those too, and
             they leave it to the process that started them.
+        plugins: Methods and problems of one's own, loaded once a process.
     """
     if is_worker and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
+        for plugin in plugins:
+            load_plugin(plugin)
         return key, {"key": key, **MEASURES[measure](spec)}
     except Exception as error:  # one run's failure is not the study's
         return key, failure(spec, f"{type(error).__name__}: {error}", _trace(error))

@@ -8,24 +8,23 @@ along an axis of such a setting the method has one row.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, cast
 
 from guidefbo.core.checks import is_whole_number
 from guidefbo.core.errors import SettingsError, refuse_unknown
+from guidefbo.core.settings import Setting
 from guidefbo.experiments.results import Row
 from guidefbo.experiments.study import Study, Table
-from guidefbo.methods.catalog import METHODS, find_method
-from guidefbo.methods.settings import Settings
-from guidefbo.methods.uses import used_settings
+from guidefbo.methods.registry import find_method
 from guidefbo.problems.library import PROBLEMS
 from guidefbo.simulation.spec import RunSpec
 
 ALL = "all"
 """Stands for every problem of the catalogue."""
-SETTINGS = frozenset(field.name for field in fields(Settings))
+DEFAULT_METHOD = "guide-ucb"
+"""What is run where a study names no method."""
 TASK_FIELDS = ("problem", "dim", "level", "common_shift", "num_agents", "seed")
 """Fields the agents' tasks depend on."""
 
@@ -40,6 +39,7 @@ def plan_rows(
         repetitions: Seeds, if not the study's own number.
         where: Conditions `key=a,b` that rows must meet, all of them.
     """
+    _check_settings(study)
     count = study.repetitions if repetitions is None else repetitions
     seeds = range(study.first_seed, study.first_seed + count)
     rows = [
@@ -54,9 +54,11 @@ def plan_rows(
 
 
 def merge_rows(
-    study: Study, former: Iterable[Row], asked: Iterable[Row]
+    study: Study, former: Collection[Row], asked: Collection[Row]
 ) -> tuple[Row, ...]:
     """Return former and newly asked rows together, in the order of the study."""
+    if not former:
+        return tuple(asked)
     wanted = {_identity(row): row for row in (*former, *asked)}
     # One repetition tells the order; what the study no longer asks for comes last.
     one = (_kind(row) for row in plan_rows(study, repetitions=1))
@@ -79,34 +81,47 @@ def run_key(spec: Mapping[str, Any], measure: str = "run") -> str:
 
 
 def canonical_spec(spec: RunSpec) -> dict[str, Any]:
-    """Return the spec without the settings that change nothing.
-
-    These are settings at their default and settings the method does not use.
-    """
-    usual, used = Settings(), used_settings(find_method(spec.method))
+    """Return the spec without the settings that are at their default."""
+    known = find_method(spec.method).run_settings
     form = spec.to_dict()
     form["settings"] = {
         name: value
         for name, value in sorted(form["settings"].items())
-        if getattr(usual, name) != value and name in used
+        if known[name].default != value
     }
     return form
 
 
 def unused_settings(study: Study, rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
     """Return which of the rows' methods do not use a setting the study gives them."""
-    planned, usual = {row.spec.get("method") for row in rows}, RunSpec().method
+    planned = {row.spec.get("method") for row in rows}
+    given = {m: names for m, names in _given_settings(study).items() if m in planned}
+    found: dict[str, list[str]] = {}
+    for method, names in given.items():
+        for name in sorted(names - find_method(method).run_settings.keys()):
+            found.setdefault(name, []).append(method)
+    return {name: tuple(methods) for name, methods in found.items()}
+
+
+def _given_settings(study: Study) -> dict[str, set[str]]:
+    """Return the settings that the study gives to each method."""
     given: dict[str, set[str]] = {}
     for grid in study.grids:
         for table in _combinations(grid, study.variants):
-            method = cast(str, table.get("method", usual))
-            if method in planned:
-                given.setdefault(method, set()).update(table["settings"])
-    found: dict[str, list[str]] = {}
-    for method, names in given.items():
-        for name in sorted(names - used_settings(find_method(method))):
-            found.setdefault(name, []).append(method)
-    return {name: tuple(methods) for name, methods in found.items()}
+            given.setdefault(_method_of(table), set()).update(table["settings"])
+    return given
+
+
+def _check_settings(study: Study) -> None:
+    """Refuse a setting that no method of the study has."""
+    given = _given_settings(study)
+    known = {n for method in given for n in find_method(method).run_settings}
+    for name in sorted({name for names in given.values() for name in names} - known):
+        refuse_unknown("setting of the study's methods", name, known)
+
+
+def _method_of(table: Mapping[str, Any]) -> str:
+    return cast(str, table.get("method", DEFAULT_METHOD))
 
 
 def _seed(row: Row) -> int:
@@ -126,7 +141,10 @@ def _identity(row: Row) -> tuple[str, str | None, str | None]:
 
 def _row(study: Study, grid: Table, given: dict[str, Any], seed: int) -> Row:
     variant = given.pop("variant", None)
-    form = canonical_spec(RunSpec(**given, seed=seed))
+    known = find_method(_method_of(given)).run_settings
+    settings = {k: v for k, v in given["settings"].items() if k in known}
+    arguments: dict[str, Any] = {**given, "settings": settings, "seed": seed}
+    form = canonical_spec(RunSpec(**arguments))
     if study.measure == "similarity":
         form = {name: form[name] for name in TASK_FIELDS}
     return Row(
@@ -168,6 +186,7 @@ def _table(chosen: dict[str, Any], variants: Mapping[str, Table]) -> dict[str, A
 
 
 def _narrow(rows: list[Row], where: Sequence[str]) -> tuple[Row, ...]:
+    all_settings = {name for row in rows for name in _settings_of(row)}
     for condition in where:
         key, separator, text = condition.partition("=")
         if not separator or not text:
@@ -177,7 +196,9 @@ def _narrow(rows: list[Row], where: Sequence[str]) -> tuple[Row, ...]:
             )
         key = key.strip().removeprefix("settings.")
         allowed = {part.strip() for part in text.split(",") if part.strip()}
-        present = {_shown(row, key) for row in rows if _uses(row, key)} - {None}
+        present = {
+            _shown(row, key) for row in rows if _uses(row, key, all_settings)
+        } - {None}
         if not present:
             refuse_unknown("field", key, _axes(rows))
         unknown = {part for part in allowed if not any(_same(part, p) for p in present)}
@@ -189,7 +210,7 @@ def _narrow(rows: list[Row], where: Sequence[str]) -> tuple[Row, ...]:
         rows = [
             row
             for row in rows
-            if not _uses(row, key)
+            if not _uses(row, key, all_settings)
             or any(_same(part, _shown(row, key)) for part in allowed)
         ]
     return tuple(rows)
@@ -206,16 +227,22 @@ def _shown(row: Row, key: str) -> str | None:
     settings = row.spec.get("settings", {})
     if key in settings:
         return str(settings[key])
-    return str(getattr(Settings(), key)) if key in SETTINGS else None
+    known = _settings_of(row)
+    return str(known[key].default) if key in known else None
 
 
-def _uses(row: Row, key: str) -> bool:
+def _uses(row: Row, key: str, all_settings: Collection[str]) -> bool:
     """Whether a row has a value on an axis.
 
     A row whose method does not use a setting stands for all values of it.
     """
-    method = METHODS.get(row.spec.get("method", ""))
-    return method is None or key not in SETTINGS or key in used_settings(method)
+    return key not in all_settings or key in _settings_of(row)
+
+
+def _settings_of(row: Row) -> dict[str, Setting]:
+    """Return what the method of a row can be set to."""
+    method = row.spec.get("method")
+    return {} if method is None else find_method(method).run_settings
 
 
 def _axes(rows: list[Row]) -> set[str]:

@@ -12,7 +12,7 @@ about another run is no result: the row stays missing.
 import gzip
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -48,6 +48,32 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MethodNote:
+    """What a report needs to know of a method, taken from its record by the run."""
+
+    strategy: str
+    """Name of its strategy."""
+    rule: str
+    """Name of its rule."""
+    is_plain: bool = False
+    """Whether agents work alone."""
+    is_control: bool = False
+    """Whether it only pretends to exchange."""
+    alone: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Settings under which nothing of the other agents is used."""
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Defaults of all its settings, by name."""
+    paper: str | None = None
+    """Its column in the paper's tables."""
+    paper_strategy: str | None = None
+    """Its strategy's name in the paper's table of what is sent."""
+    colour: str | None = None
+    """Colour of its lines."""
+    dash: str = "solid"
+    """Dash of its lines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One call that asked for rows of a study."""
 
@@ -65,8 +91,6 @@ class Outcome:
     """Mean simple regret after the initial design and after every round."""
     similarity: float | None = None
     """Task similarity, where that was measured and nothing was run."""
-    mode: str = "method"
-    """Whether the authors' own method ran, or the one behind the paper's tables."""
     scalars: Mapping[str, float] = field(default_factory=dict[str, float])
     """Scalars per agent and round, up and down."""
     scalars_paper: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -108,6 +132,8 @@ class StudyResults:
     """The study as it was written."""
     calls: tuple[Call, ...] = ()
     """Calls that ask for just these rows; none where they are not known."""
+    methods: Mapping[str, MethodNote] = field(default_factory=dict[str, MethodNote])
+    """What is known of the methods of the rows, by name."""
 
     @property
     def missing(self) -> tuple[Row, ...]:
@@ -156,7 +182,6 @@ def parse_outcome(form: Mapping[str, Any]) -> Outcome | None:
     return Outcome(
         curve=None if curve is None else np.array(curve, dtype=np.float64),
         similarity=None if similarity is None else float(cast(float, similarity)),
-        mode=str(form.get("mode", "method")),
         scalars=_numbers(form.get("scalars")),
         scalars_paper=_numbers(form.get("scalars_paper")),
         num_bytes=_numbers(form.get("bytes")),
@@ -195,6 +220,7 @@ def study_form(results: StudyResults) -> dict[str, Any]:
         "sections": list(results.sections),
         "rows": [_row_form(row) for row in results.rows],
         "definition": dict(results.definition),
+        "methods": {name: asdict(note) for name, note in results.methods.items()},
         **({"calls": calls} if calls else {}),
     }
 
@@ -210,7 +236,7 @@ def _row_form(row: Row) -> dict[str, Any]:
 
 def outcome_entry(outcome: Outcome) -> dict[str, Any]:
     """Return an outcome as it stands in a pack: the mean curve and the totals."""
-    entry: dict[str, Any] = {"mode": outcome.mode}
+    entry: dict[str, Any] = {}
     if outcome.curve is not None:
         # Seven digits tell any two regrets apart that a table or a figure shows.
         entry["mean_simple_regret"] = [float(f"{v:.7g}") for v in outcome.curve]
@@ -301,7 +327,35 @@ def _results(
         if isinstance(definition, dict)
         else {},
         calls=_calls(form.get("calls")),
+        methods=_methods(form.get("methods")),
     )
+
+
+def _methods(listed: Any) -> dict[str, MethodNote]:
+    """Return the notes on methods that are well-formed."""
+    found: dict[str, MethodNote] = {}
+    for name, item in _table(listed).items():
+        form = _table(item)
+        texts = {k: form.get(k) for k in ("strategy", "rule")}
+        if not all(isinstance(text, str) for text in texts.values()):
+            continue
+        found[name] = MethodNote(
+            strategy=str(texts["strategy"]),
+            rule=str(texts["rule"]),
+            is_plain=form.get("is_plain") is True,
+            is_control=form.get("is_control") is True,
+            alone=_table(form.get("alone")),
+            settings=_table(form.get("settings")),
+            paper=_text_or_none(form.get("paper")),
+            paper_strategy=_text_or_none(form.get("paper_strategy")),
+            colour=_text_or_none(form.get("colour")),
+            dash=str(form.get("dash", "solid")),
+        )
+    return found
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
 def _calls(listed: Any) -> tuple[Call, ...]:

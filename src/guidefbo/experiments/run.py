@@ -18,6 +18,7 @@ from guidefbo.experiments.results import (
 from guidefbo.experiments.store import Store
 from guidefbo.experiments.study import Study
 from guidefbo.experiments.workers import BACKENDS, cluster, run_rows
+from guidefbo.methods.plugins import Plugin, load_plugin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +100,8 @@ def run_study(
     repetitions: int | None = None,
     where: Sequence[str] = (),
     known: Sequence[Path] = (),
+    plan: Plan | None = None,
+    plugins: Sequence[Plugin] = (),
     jobs: int = 2,
     backend: str = "local",
     address: str | None = None,
@@ -112,6 +115,8 @@ def run_study(
         repetitions: Seeds, if not the study's own number.
         where: Conditions `key=a,b` on the rows.
         known: Folders or packs whose finished runs are taken over first.
+        plan: What `make_plan` returned for the same arguments, where it was asked.
+        plugins: Files with methods and problems of one's own, for the workers too.
         jobs: Processes on this machine.
         backend: "local", "dask" or "ray".
         address: Of the cluster.
@@ -122,8 +127,12 @@ def run_study(
         raise SettingsError(
             f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}."
         )
+    for plugin in plugins:
+        load_plugin(plugin)
     store = Store(folder)
-    plan = make_plan(study, folder, repetitions=repetitions, where=where, known=known)
+    plan = plan or make_plan(
+        study, folder, repetitions=repetitions, where=where, known=known
+    )
     with store.held():
         seeds = study.repetitions if repetitions is None else repetitions
         call = Call(where=tuple(where), repetitions=seeds)
@@ -134,7 +143,11 @@ def run_study(
         missing = {row.key: row for row in plan.missing}
         with cluster(backend, address):
             records = run_rows(
-                missing.values(), study.measure, jobs=jobs, backend=backend
+                missing.values(),
+                study.measure,
+                jobs=jobs,
+                backend=backend,
+                plugins=plugins,
             )
             for number, (key, record) in enumerate(records, start=1):
                 store.save(key, record)

@@ -10,6 +10,7 @@ from typing import Any
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import OutputError, write_atomically
 from guidefbo.core.lock import LockedError, exclusive
+from guidefbo.experiments.notes import notes_on
 from guidefbo.experiments.plan import merge_rows
 from guidefbo.experiments.results import (
     FAILURE_FORMAT,
@@ -70,6 +71,7 @@ class Store:
             failures={},
             definition=study.definition,
             calls=_calls(study, former, rows, merged, call),
+            methods={**(former.methods if former else {}), **notes_on(rows)},
         )
         text = json.dumps(study_form(described), indent=1, allow_nan=False)
         write_atomically(form, text + "\n")

@@ -50,7 +50,6 @@ SECTIONS = (
     "sensitivity",
     "communication",
     "runtime",
-    "extrapolation",
     "similarity",
 )
 """Sections a report knows."""

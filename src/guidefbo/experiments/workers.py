@@ -3,14 +3,23 @@
 One seam, joblib's: the study never learns which of them works for it.
 """
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from guidefbo.core.errors import FedBOError, SettingsError
 from guidefbo.experiments.execute import execute, failure
 from guidefbo.experiments.results import Row
+from guidefbo.methods.plugins import Plugin
 
 BACKENDS = ("local", "dask", "ray")
 """Names of the places."""
@@ -45,7 +54,12 @@ def cluster(backend: str, address: str | None) -> AbstractContextManager[None]:
 
 
 def run_rows(
-    rows: Iterable[Row], measure: str, *, jobs: int, backend: str
+    rows: Iterable[Row],
+    measure: str,
+    *,
+    jobs: int,
+    backend: str,
+    plugins: Sequence[Plugin] = (),
 ) -> Iterator[Record]:
     """Execute rows and yield their records as they come.
 
@@ -54,25 +68,24 @@ def run_rows(
     worker is found and recorded, and the others are not blamed.
     """
     deaths = _deaths(backend)
+    do = partial(execute, measure=measure, plugins=tuple(plugins))
     waiting = {row.key: row for row in rows}
     while waiting:
         begun: dict[str, Row] = {}
         try:
-            for key, record in _pool(
-                tuple(waiting.values()), begun, measure, jobs, backend
-            ):
+            for key, record in _pool(tuple(waiting.values()), begun, do, jobs, backend):
                 del waiting[key], begun[key]
                 yield key, record
         except deaths:
             for key in begun:
                 del waiting[key]
-            yield from _one_by_one(begun.values(), measure, backend, deaths)
+            yield from _one_by_one(begun.values(), do, backend, deaths)
 
 
 def _pool(
     rows: Collection[Row],
     begun: dict[str, Row],
-    measure: str,
+    do: Callable[..., Record],
     jobs: int,
     backend: str,
 ) -> Iterator[Record]:
@@ -84,8 +97,8 @@ def _pool(
     def tasks(some: Iterable[Row]) -> Iterator[Any]:
         for row in some:
             begun[row.key] = row
-            task = joblib.delayed(execute)
-            yield task(row.key, dict(row.spec), measure, is_worker=is_worker)
+            task = joblib.delayed(do)
+            yield task(row.key, dict(row.spec), is_worker=is_worker)
 
     if backend == "ray":
         # Ray's pool hands back whole lists only: a few runs of each worker at a time.
@@ -108,14 +121,14 @@ def _pool(
 
 def _one_by_one(
     rows: Iterable[Row],
-    measure: str,
+    do: Callable[..., Record],
     backend: str,
     deaths: tuple[type[BaseException], ...],
 ) -> Iterator[Record]:
     for row in tuple(rows):
         try:
             # Two workers for one row: with one, joblib would work in this process.
-            yield from _pool([row], {}, measure, 2, backend)
+            yield from _pool([row], {}, do, 2, backend)
         except deaths:
             text = "The worker process died (killed, or out of memory?)."
             yield row.key, failure(row.spec, text)

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from guidefbo.core.errors import FedBOError, SettingsError
-from guidefbo.core.files import read_text
+from guidefbo.core.files import InputError, read_file
 from guidefbo.methods.record import Rule, Strategy
 from guidefbo.methods.registry import register as register_method
 from guidefbo.problems.library import register_problem
@@ -35,7 +35,13 @@ class Plugin:
     @classmethod
     def read(cls, path: Path) -> "Plugin":
         """Return the plugin in a file."""
-        return cls(name=path.name, source=read_text(path, MAX_BYTES))
+        try:
+            source = read_file(path, MAX_BYTES).decode("utf-8")
+        except InputError as error:
+            raise SettingsError(f"Cannot read the plugin {path}: {error}.") from error
+        except UnicodeDecodeError as error:
+            raise SettingsError(f"The plugin {path} is not text: {error}.") from error
+        return cls(name=path.name, source=source)
 
     @property
     def digest(self) -> str:
@@ -115,7 +121,11 @@ def _line_of(error: Exception, name: str) -> str:
 
 def _is_built_in(record: Any) -> bool:
     """Whether a file merely imported a record of the package."""
-    kind = record.settings if isinstance(record, Rule) else None
-    kind = record.agent if isinstance(record, Strategy) else kind
-    module = record.function.__module__ if kind is None else kind.__module__
-    return module.startswith("guidefbo.")
+    match record:
+        case Rule():
+            home = record.settings
+        case Strategy():
+            home = record.agent
+        case _:
+            home = record.function
+    return home.__module__.startswith("guidefbo.")

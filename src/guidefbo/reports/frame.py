@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from guidefbo.core.checks import is_finite_number, plain
-from guidefbo.experiments.results import Outcome, Row, StudyResults
+from guidefbo.experiments.results import MethodNote, Outcome, Row, StudyResults
 
 Field = int | float | str | None
 Samples = Mapping[Field, Outcome | None]
@@ -89,6 +89,8 @@ class Contender:
     """Settings that are not at their default."""
     variant: str | None = None
     """Name the study gives it."""
+    note: MethodNote | None = field(default=None, compare=False)
+    """What is known of the method, None where the study's files do not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -135,7 +137,7 @@ class Frame:
 def lay_out(results: StudyResults, rows: Iterable[Row] | None = None) -> Frame:
     """Return the frame of a study, or of some of its rows."""
     chosen = tuple(results.rows if rows is None else rows)
-    named = _contenders(chosen)
+    named = _contenders(chosen, results.methods)
     cells: dict[tuple[Conditions, str, Contender], dict[Field, Outcome | None]] = {}
     for row in chosen:
         place = (
@@ -175,7 +177,9 @@ def setting_text(name: str, value: object) -> str:
     return f"{name}={_short(value)}"
 
 
-def _contenders(rows: tuple[Row, ...]) -> dict[tuple[Any, ...], Contender]:
+def _contenders(
+    rows: tuple[Row, ...], notes: Mapping[str, MethodNote]
+) -> dict[tuple[Any, ...], Contender]:
     varying = _varying(rows)
     found: dict[tuple[Any, ...], Contender] = {}
     labels: set[str] = set()
@@ -194,7 +198,11 @@ def _contenders(rows: tuple[Row, ...]) -> dict[tuple[Any, ...], Contender]:
             label += "'"
         labels.add(label)
         found[identity] = Contender(
-            label=label, method=method, settings=settings, variant=row.variant
+            label=label,
+            method=method,
+            settings=settings,
+            variant=row.variant,
+            note=notes.get(method),
         )
     return found
 

@@ -1,6 +1,8 @@
 """Colours and dashes of contenders: the colour tells the strategy, the dash the rule.
 
-Okabe and Ito's colours are told apart with any kind of colour vision.
+Both come from the methods' own records. A contender without a colour, or whose look is
+taken, gets one that is free. Okabe and Ito's colours are told apart with any kind of
+colour vision.
 """
 
 from collections.abc import Sequence
@@ -9,23 +11,15 @@ from types import MappingProxyType
 from typing import Any
 
 from guidefbo.canvas import COLOURS
-from guidefbo.reports.families import PLAIN, strategy_and_rule
 from guidefbo.reports.frame import Contender
 
-COLOUR_OF = MappingProxyType(
-    {
-        PLAIN: "black",
-        "guide": "red",
-        "cgp": "blue",
-        "fts": "green",
-        "fts-de": "sky",
-        "fmtbo": "orange",
-        "placebo": "purple",
-        "consensus": "grey",
-    }
-)
 DASHES = MappingProxyType(
-    {"ucb": "-", "nei": (0, (5, 2)), "ts": (0, (1.2, 1.4)), "ei": (0, (5, 1.5, 1, 1.5))}
+    {
+        "solid": "-",
+        "dashed": (0, (5, 2)),
+        "dotted": (0, (1.2, 1.4)),
+        "dashdot": (0, (5, 1.5, 1, 1.5)),
+    }
 )
 SPARE = ("grey", "red", "blue", "green", "orange", "purple", "sky", "black")
 """Colours for whatever has none of its own, in the order they are given out."""
@@ -42,15 +36,16 @@ def looks_of(contenders: Sequence[Contender]) -> dict[Contender, dict[str, Any]]
     given = {who: pair for pair, who in taken.items()}
     looks: dict[Contender, dict[str, Any]] = {}
     for who in contenders:
-        colour, dash = given[who] if who in given else next(spare, ("grey", "ei"))
+        colour, dash = given[who] if who in given else next(spare, ("grey", "dashdot"))
         look = {"color": COLOURS[colour], "linestyle": DASHES[dash]}
         looks[who] = look | {"linewidth": 1.7}
     return looks
 
 
 def _own(who: Contender) -> tuple[str, str] | None:
-    strategy, rule = strategy_and_rule(who.method)
-    if who.variant is not None or strategy not in COLOUR_OF:
+    note = who.note
+    if who.variant is not None or note is None or note.colour is None:
         return None
-    has_one_rule = strategy in ("fts", "fts-de", "fmtbo")
-    return COLOUR_OF[strategy], "ucb" if has_one_rule else rule
+    if note.colour not in COLOURS:
+        return None
+    return note.colour, note.dash if note.dash in DASHES else "solid"

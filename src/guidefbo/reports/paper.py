@@ -1,11 +1,11 @@
 """The paper's printed numbers, and which of our runs may stand beside them."""
 
 import json
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any
+
+from guidefbo.reports.frame import Contender
 
 METHODS = (
     "ts",
@@ -22,21 +22,8 @@ METHODS = (
     "guide-nei",
 )
 """The twelve compared methods, in the order of the paper's tables."""
-LEVELS = (1, 2, 3)
-REPETITIONS = 10
-"""Runs behind each of the paper's means."""
 PLAIN_BETA = 2.0
 """beta of the paper's plain UCB; its GUIDE-UCB and CGP-UCB used 4."""
-DEFAULTS: Mapping[str, float] = MappingProxyType(
-    {
-        "beta": 4.0,
-        "num_paths": 500.0,
-        "packet_size": 5.0,
-        "max_strength": 1.0,
-        "merge_threshold": 0.05,
-    }
-)
-"""Settings a row leaves out because they are at their default, the paper's values."""
 BETA_REMARK = (
     "The paper's plain UCB ran at beta 2, its GUIDE-UCB and CGP-UCB at beta 4; "
     "ucb without a beta is at 4 here."
@@ -79,19 +66,6 @@ def seconds(problem: str, method: str) -> float | None:
     return _look_up("runtime_seconds_level2", problem, method)
 
 
-def mean_seconds(method: str) -> float:
-    """Return the paper's seconds of a run, averaged over its functions."""
-    table = paper_tables()["runtime_seconds_level2"]
-    return sum(row[method] for row in table.values()) / len(table)
-
-
-def total_hours() -> float:
-    """Return the hours of all the paper's synthetic runs, one after another."""
-    table = paper_tables()["runtime_seconds_level2"]
-    total = sum(sum(row.values()) for row in table.values())
-    return total * len(LEVELS) * REPETITIONS / 3600.0
-
-
 def scalars(strategy: str) -> tuple[float | None, float | None]:
     """Return the paper's scalars up and down per agent and round, d = 10."""
     if strategy == "independent":
@@ -105,16 +79,17 @@ def similarity(problem: str, level: Any) -> float | None:
     return _look_up("task_similarity", problem, f"level{level}")
 
 
-def method_behind(method: str, settings: Mapping[str, Any]) -> str | None:
-    """Return the paper's column that a method with these settings belongs to.
+def column_of(who: Contender) -> str | None:
+    """Return the paper's column that a method with its settings belongs to.
 
     The beta of plain UCB may be the paper's or ours; every other setting must be at
-    its default, the mode of a compared method aside.
+    its default.
     """
-    given = {k: v for k, v in settings.items() if k != "mode"}
-    if method == "ucb" and given.get("beta") == PLAIN_BETA:
+    given = dict(who.settings)
+    if who.method == "ucb" and given.get("beta") == PLAIN_BETA:
         del given["beta"]
-    return method if method in METHODS and not given else None
+    column = None if who.note is None else who.note.paper
+    return column if column in METHODS and not given else None
 
 
 def _look_up(*path: str) -> float | None:

@@ -7,7 +7,6 @@ from guidefbo.reports.frame import Frame
 from guidefbo.reports.sections.ablation import ablation_section
 from guidefbo.reports.sections.communication import communication_section
 from guidefbo.reports.sections.curves import curves_section
-from guidefbo.reports.sections.extrapolation import extrapolation_section
 from guidefbo.reports.sections.head import head_section
 from guidefbo.reports.sections.matched import matched_section
 from guidefbo.reports.sections.ranks import ranks_section
@@ -29,7 +28,6 @@ SECTIONS: MappingProxyType[str, Callable[[Frame], Section | None]] = MappingProx
         "sensitivity": sensitivity_section,
         "communication": communication_section,
         "runtime": runtime_section,
-        "extrapolation": extrapolation_section,
         "similarity": similarity_section,
     }
 )

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from guidefbo.experiments.results import Outcome
-from guidefbo.reports.families import strategy_and_rule
 from guidefbo.reports.formats import MISSING, number
 from guidefbo.reports.frame import Contender, Frame
 from guidefbo.reports.paper import scalars
@@ -67,8 +66,8 @@ def _table(frame: Frame, dim: object) -> Table:
 def _row(
     who: Contender, outcomes: Sequence[Outcome], has_paper: bool
 ) -> tuple[Cell, ...]:
-    strategy, _ = strategy_and_rule(who.method)
-    papers = scalars(strategy) if has_paper else (None, None)
+    strategy = None if who.note is None else who.note.paper_strategy
+    papers = scalars(strategy) if has_paper and strategy else (None, None)
     return (
         words(who.label),
         *_cells(outcomes, lambda outcome: outcome.scalars),

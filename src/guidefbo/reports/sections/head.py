@@ -72,7 +72,6 @@ def _progress_table(frame: Frame) -> Table:
                 for outcome in found.values()
             ]
             done = sum(outcome is not None for outcome in samples)
-            modes = Counter(o.mode for o in samples if o is not None)
             rows.append(
                 (
                     words(conditions.label),
@@ -80,18 +79,13 @@ def _progress_table(frame: Frame) -> Table:
                     count_cell(len(samples)),
                     count_cell(done),
                     count_cell(len(samples) - done),
-                    words(", ".join(sorted(modes))),
                 )
             )
     return Table(
         name="progress",
         title="Runs by method",
-        columns=("conditions", "method", "asked", "finished", "not there", "mode"),
+        columns=("conditions", "method", "asked", "finished", "not there"),
         rows=tuple(rows),
-        notes=(
-            "Mode method: as the method's own authors define it. Mode as-run: as "
-            "behind the paper's tables.",
-        ),
     )
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from guidefbo.reports.families import PLAIN, plain_of, strategy_and_rule
+from guidefbo.reports.families import plain_of
 from guidefbo.reports.formats import MISSING, factor, number, p_text
 from guidefbo.reports.frame import Conditions, Contender, Frame
 from guidefbo.reports.paper import BETA_REMARK
@@ -70,7 +70,7 @@ def pairs_under(frame: Frame, conditions: Conditions) -> list[Pair]:
     pairs: list[Pair] = []
     for who in contenders:
         other = plain_of(who, contenders)
-        if other is not None and strategy_and_rule(who.method)[0] != PLAIN:
+        if other is not None and who.note is not None and not who.note.is_plain:
             pairs.append(Pair(who=who, other=other))
     return pairs
 

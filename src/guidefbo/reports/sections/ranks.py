@@ -10,8 +10,8 @@ from guidefbo.reports.formats import MISSING, join, plain_cell
 from guidefbo.reports.frame import Conditions, Contender, Frame
 from guidefbo.reports.paper import (
     PLAIN_BETA,
+    column_of,
     final_regret,
-    method_behind,
     published_rank,
 )
 from guidefbo.reports.table import Cell, Section, Table, words
@@ -88,7 +88,7 @@ def papers_own(contenders: Sequence[Contender]) -> dict[str, Contender]:
     """Return for each of the paper's methods the contender closest to its runs."""
     chosen: dict[str, Contender] = {}
     for who in contenders:
-        method = method_behind(who.method, who.settings)
+        method = column_of(who)
         is_closer = (
             who.settings.get("beta") == PLAIN_BETA
             or who.settings.get("mode") == "as-run"
@@ -136,7 +136,7 @@ def _table(frame: Frame, conditions: Conditions) -> Table:
         if ranking.papers:
             if is_subset:
                 cells.append(_rank_cell(ranking.among_papers.get(who)))
-            method = method_behind(who.method, who.settings)
+            method = column_of(who)
             published = None
             if who in ranking.papers and method is not None:
                 published = published_rank(conditions.level, method)

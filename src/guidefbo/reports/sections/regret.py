@@ -4,7 +4,7 @@ import statistics
 
 from guidefbo.reports.formats import factor, mark_lowest, regret_cell
 from guidefbo.reports.frame import Conditions, Contender, Frame
-from guidefbo.reports.paper import BETA_REMARK, final_regret, method_behind
+from guidefbo.reports.paper import BETA_REMARK, column_of, final_regret
 from guidefbo.reports.table import Cell, Section, Table, words
 
 NAME = "regret"
@@ -26,7 +26,7 @@ def regret_section(frame: Frame) -> Section | None:
 
 def papers_regret(conditions: Conditions, problem: str, who: Contender) -> float | None:
     """Return the paper's number for a contender, if the setting is the paper's."""
-    method = method_behind(who.method, who.settings)
+    method = column_of(who)
     if not conditions.is_papers or method is None:
         return None
     return final_regret(conditions.level, problem, method)

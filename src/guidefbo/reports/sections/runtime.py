@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from guidefbo.reports.formats import MISSING, factor, number
 from guidefbo.reports.frame import Conditions, Contender, Frame
-from guidefbo.reports.paper import method_behind
+from guidefbo.reports.paper import column_of
 from guidefbo.reports.paper import seconds as papers_seconds
 from guidefbo.reports.statistics import summarise
 from guidefbo.reports.table import Cell, Section, Table, words
@@ -112,7 +112,7 @@ def _mean(by_problem: Sequence[Sequence[float]]) -> float | None:
 def _papers(
     conditions: Conditions, problems: Sequence[str], who: Contender
 ) -> tuple[float | None, float | None]:
-    method = method_behind(who.method, who.settings)
+    method = column_of(who)
     if method is None or not conditions.is_papers or conditions.level != 2:
         return None, None
     return (

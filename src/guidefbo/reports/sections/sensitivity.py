@@ -14,7 +14,7 @@ from guidefbo.reports.frame import (
     setting_text,
     settings_of,
 )
-from guidefbo.reports.paper import DEFAULTS, sensitivity
+from guidefbo.reports.paper import sensitivity
 from guidefbo.reports.statistics import summarise
 from guidefbo.reports.table import Block, Cell, Figure, Section, Table
 
@@ -36,6 +36,8 @@ class Grid:
     runs: Runs
     fixed: tuple[tuple[str, Field], ...] = ()
     """Other settings that all its runs have in common."""
+    usual: Field = None
+    """The setting's default, None where it is not known."""
 
     @property
     def values(self) -> list[Field]:
@@ -105,6 +107,8 @@ def _axes(rows: Sequence[Row], least: int) -> list[str]:
 def _grid(
     frame: Frame, conditions: Conditions, method: str, rows: Sequence[Row], axis: str
 ) -> Grid:
+    note = frame.results.methods.get(method)
+    usual = None if note is None else field_of(note.settings.get(axis))
     runs: Runs = {}
     fixed: dict[str, Field] = {}
     for row in rows:
@@ -113,7 +117,7 @@ def _grid(
         if any(settings_of(r).get(k) != v for k, v in others.items() for r in rows):
             continue
         fixed = others
-        value = settings.get(axis, DEFAULTS.get(axis, "default"))
+        value = settings.get(axis, "default" if usual is None else usual)
         place = (_tidy(value), str(row.spec.get("problem", "")))
         outcome = frame.results.outcomes.get(row.key)
         has_curve = outcome is not None and outcome.curve is not None
@@ -125,6 +129,7 @@ def _grid(
         method=method,
         runs=runs,
         fixed=tuple(sorted(fixed.items())),
+        usual=usual,
     )
 
 
@@ -146,8 +151,7 @@ def _table(grid: Grid) -> Table:
             papers = grid.papers(value, problem)
             cells.append(mean_cell(found, len(samples), papers))
         rows.append(tuple(cells))
-    usual = DEFAULTS.get(grid.axis)
-    note = "" if usual is None else f"The default is {usual:g}."
+    note = "" if grid.usual is None else f"The default is {_text(grid.usual)}."
     return Table(
         name=f"{NAME}-{grid.axis}-{grid.method}-{grid.conditions.slug}",
         title=", ".join(
@@ -164,7 +168,7 @@ def _table(grid: Grid) -> Table:
 
 
 def _value_cell(grid: Grid, value: Field) -> Cell:
-    is_default = _is_number(value) and value == DEFAULTS.get(grid.axis)
+    is_default = grid.usual is not None and value == _tidy(grid.usual)
     text = _text(value) + (" (default)" if is_default else "")
     number = float(value or 0) if _is_number(value) else None
     return Cell(text=text, value=number, data=(("", value),))

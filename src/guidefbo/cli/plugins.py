@@ -1,0 +1,31 @@
+"""`--plugin FILE.py`: methods and problems of one's own."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from guidefbo.methods.plugins import Plugin
+
+Plugins = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--plugin",
+        metavar="FILE.py",
+        help="Python file with strategies, rules or problems of your own, which is "
+        "run here and in every worker. May be repeated.",
+    ),
+]
+
+
+def load_plugins(paths: list[Path] | None) -> "tuple[Plugin, ...]":
+    """Load the plugins a command names and return them for its workers."""
+    if not paths:
+        return ()
+    from guidefbo.methods.plugins import Plugin, load_plugin
+
+    plugins = tuple(Plugin.read(path) for path in paths)
+    for plugin in plugins:
+        load_plugin(plugin)
+    return plugins

@@ -1,0 +1,41 @@
+"""What reports need to know of the methods of a study, read off their records."""
+
+from collections.abc import Iterable
+
+from guidefbo.experiments.results import MethodNote, Row
+from guidefbo.methods.record import Method
+from guidefbo.methods.registry import find_method
+
+
+def notes_on(rows: Iterable[Row]) -> dict[str, MethodNote]:
+    """Return a note on every method of the rows."""
+    names = dict.fromkeys(row.spec["method"] for row in rows if "method" in row.spec)
+    return {name: note_on(name) for name in names}
+
+
+def note_on(name: str) -> MethodNote:
+    """Return a note on one method."""
+    method = find_method(name)
+    s = method.strategy
+    return MethodNote(
+        strategy=s.name,
+        rule=method.rule.name,
+        is_plain=s.is_plain,
+        is_control=s.is_control,
+        alone=dict(s.alone),
+        settings={k: setting.default for k, setting in method.run_settings.items()},
+        paper=None
+        if s.paper_column is None
+        else _paper_name(name, s.name, s.paper_column),
+        paper_strategy=s.paper_column,
+        colour=s.colour,
+        dash="solid" if len(s.rules) == 1 else method.rule.dash,
+    )
+
+
+def _paper_name(method: Method) -> str | None:
+    """Return the name that the paper's tables have for a method, None for none."""
+    s = method.strategy
+    if s.paper_column is None:
+        return None
+    return method.name.replace(s.name, s.paper_column, 1).removesuffix("-grid")
