@@ -238,7 +238,6 @@ def test_show_lists_what_is_pending_and_changes_nothing(call, tmp_path):
     call("init", "site.json", "line.toml", "--goal", "max")
     (tmp_path / "site.json.lock").unlink()
     assert "best: no result yet" in call("show", "site.json").out
-    Agent.load("site.json").save("site.json")
     before = (tmp_path / "site.json").stat().st_mtime_ns
     call("show", "site.json", "--trials")
     assert (tmp_path / "site.json").stat().st_mtime_ns == before

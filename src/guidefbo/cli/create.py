@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from guidefbo.cli.opened import check_output, command, save
+from guidefbo.cli.opened import check_output, command
 from guidefbo.cli.speech import notice
 from guidefbo.cli.table import tell_table
 from guidefbo.core.errors import SettingsError, SpaceError
@@ -15,7 +15,6 @@ from guidefbo.core.space import Space
 from guidefbo.core.space_form import space_from_form
 from guidefbo.methods.settings import parse_settings
 from guidefbo.site.agent import Agent
-from guidefbo.site.lock import exclusive
 from guidefbo.site.trial import shown_value
 
 EXAMPLE = """\
@@ -93,10 +92,8 @@ def create(
     inputs = [space_file] if results is None else [space_file, results]
     check_output(file, *inputs)
     _refuse_existing(file, force)
-    with exclusive(file, wait=wait, notice=notice):
-        # Another init may have been quicker.
-        _refuse_existing(file, force)
-        save(agent, file)
+    # Refused again where another init was quicker.
+    agent.save(file, overwrite=force, wait=wait, notice=notice)
     return _summary(agent, file)
 
 

@@ -2,7 +2,8 @@
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Self, overload
 
@@ -103,6 +104,7 @@ class Agent:
         self._book = Book(setup.space, setup.goal, setup.expire_after)
         self._fitted: tuple[int, Fitted] | None = None
         self._file: tuple[Path, str] | None = None
+        self._held: Path | None = None
 
     @property
     def setup(self) -> Setup:
@@ -298,18 +300,34 @@ class Agent:
             )
         return self._guidance
 
-    def save(self, path: str | Path) -> None:
+    def save(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        wait: float = 30.0,
+        notice: Callable[[str], object] | None = None,
+    ) -> None:
         """Write the agent into one file, whole or not at all.
 
-        A file this agent was loaded from, or saved to, and that another process has
-        changed since is refused: nobody's results are lost.
+        A file that this agent was neither loaded from nor saved to, or that another
+        process has changed since, is refused, and the file is held from that look to
+        the writing: what a save that returned has written is never lost to another.
+
+        Args:
+            path: The file. Its lock is an empty neighbour `FILE.lock`, which stays.
+            overwrite: Whether what is there may be lost, whoever wrote it.
+            wait: Seconds to wait for another process that holds the file.
+            notice: Called once with a sentence where the wait is a long one.
         """
-        from guidefbo.site.file import refuse_changed, save_agent
+        from guidefbo.site.file import held, save_agent
 
         target = Path(os.path.realpath(path))
-        if self._file is not None and self._file[0] == target:
-            refuse_changed(*self._file)
-        self._file = target, save_agent(self, target)
+        known = self._file[1] if self._file and self._file[0] == target else None
+        is_held = self._held == target
+        with nullcontext() if is_held else held(target, wait=wait, notice=notice):
+            fingerprint = save_agent(self, target, known, overwrite=overwrite)
+        self._file = target, fingerprint
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -323,6 +341,40 @@ class Agent:
         for trial in trials:
             agent._book.enter(trial)
         return agent
+
+    @classmethod
+    @contextmanager
+    def update(
+        cls,
+        path: str | Path,
+        *,
+        wait: float = 30.0,
+        notice: Callable[[str], object] | None = None,
+    ) -> Generator[Self, None, None]:
+        """Hold a file while its agent is loaded, changed by the block and saved.
+
+        Commands and other processes that do the same wait, so that any number of them
+        can change one agent: `with Agent.update(path) as agent: agent.tell(...)`. A
+        block that raises changes nothing.
+
+        Args:
+            path: The agent's file.
+            wait: Seconds to wait for another process that holds it.
+            notice: Called once with a sentence where the wait is a long one.
+        """
+        from guidefbo.site.file import held
+
+        target = Path(os.path.realpath(path))
+        if not target.is_file():
+            cls.load(path)  # Says why; there is nothing to hold.
+        with held(target, wait=wait, notice=notice):
+            agent = cls.load(path)
+            agent._held = target
+            try:
+                yield agent
+                agent.save(path)
+            finally:
+                agent._held = None
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw progress, slices of the model, importance; needs `guidefbo[plot]`.
