@@ -152,6 +152,15 @@ def test_agent_of_one_file_is_not_saved_over_another(tmp_path):
         Agent.load(first).save(second)
 
 
+def test_agent_saved_to_two_files_knows_both(tmp_path):
+    agent = make(method="ucb")
+    for _ in range(2):
+        for name in ("a.json", "copy.json"):
+            agent.ask()
+            agent.save(tmp_path / name)
+    assert len(Agent.load(tmp_path / "copy.json").trials) == 4
+
+
 def test_overwriting_takes_the_place_of_a_changed_file(tmp_path):
     path = tmp_path / "a.json"
     agent = make(method="ucb")
@@ -195,8 +204,7 @@ def test_update_that_raises_changes_nothing(tmp_path):
     make(method="ucb").save(path)
     before = path.read_bytes()
     with pytest.raises(ZeroDivisionError), Agent.update(path) as agent:
-        agent.ask()
-        _ = 1 / 0
+        agent.tell(agent.ask(), 1 / 0)
     assert path.read_bytes() == before
     with Agent.update(path, wait=0.0):
         pass

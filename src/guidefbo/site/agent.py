@@ -103,7 +103,7 @@ class Agent:
         self._guidance = guidance
         self._book = Book(setup.space, setup.goal, setup.expire_after)
         self._fitted: tuple[int, Fitted] | None = None
-        self._file: tuple[Path, str] | None = None
+        self._files: dict[Path, str] = {}
         self._held: Path | None = None
 
     @property
@@ -323,11 +323,10 @@ class Agent:
         from guidefbo.site.file import held, save_agent
 
         target = Path(os.path.realpath(path))
-        known = self._file[1] if self._file and self._file[0] == target else None
+        known = self._files.get(target)
         is_held = self._held == target
         with nullcontext() if is_held else held(target, wait=wait, notice=notice):
-            fingerprint = save_agent(self, target, known, overwrite=overwrite)
-        self._file = target, fingerprint
+            self._files[target] = save_agent(self, target, known, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -337,7 +336,7 @@ class Agent:
         setup, guidance, trials, fingerprint = load_agent(Path(path))
         agent = cls.__new__(cls)
         agent._begin(setup, guidance)
-        agent._file = Path(os.path.realpath(path)), fingerprint
+        agent._files[Path(os.path.realpath(path))] = fingerprint
         for trial in trials:
             agent._book.enter(trial)
         return agent
