@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from guidefbo.methods.build_fts import fts_agent, fts_de_agent
+from guidefbo.methods.settings import Settings
 from tests.agent.numerics import differences, make_gp
 
+from guidefbo import simulate
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.decision.ts import GridThompsonSampling, Peak, ThompsonSampling
 from guidefbo.agent.paths.shared import (
@@ -27,8 +30,6 @@ from guidefbo.core.designs import sobol
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError, WireError
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.methods.build_fts import fts_agent, fts_de_agent
-from guidefbo.methods.settings import Settings
 from guidefbo.testing import check_agent_side, check_posterior, example_posterior
 from guidefbo.testing.examples import example_data
 from guidefbo.wire.codec import encode
@@ -441,3 +442,49 @@ def test_builder_refuses_four_regions_of_one_coordinate():
     with pytest.raises(SettingsError, match="Set num_regions=2"):
         fts_de_agent(Settings(), Domain.box(1), MODEL)
     assert fts_de_agent(Settings.of({"num_regions": 2}), Domain.box(1), MODEL)
+
+
+class Recorded:
+    """How long the vectors were that were made, in units of √M."""
+
+    def __init__(self, monkeypatch):
+        self.lengths = []
+        for kind in (FeatureWeights, RegionWeights):
+            monkeypatch.setattr(kind, "__post_init__", self._wrap(kind.__post_init__))
+
+    def _wrap(self, check):
+        def post_init(message):
+            check(message)
+            lengths = np.linalg.norm(np.atleast_2d(message.weights), axis=1)
+            self.lengths.extend(lengths / np.sqrt(message.num_features))
+
+        return post_init
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.0])
+@pytest.mark.parametrize("method", ["fts", "fts-de", "as-run"])
+def test_honest_vectors_stay_far_below_the_limit(method, noise, monkeypatch):
+    """Four functions, smooth and rugged, in the dimension where they are longest."""
+    recorded = Recorded(monkeypatch)
+    settings = {"mode": "as-run"} if method == "as-run" else {}
+    method = "fts-de" if method == "as-run" else method
+    for problem in ("ackley", "levy", "rosenbrock", "rastrigin"):
+        simulate(
+            problem, dim=2, level=3, method=method, noise=noise, num_agents=3,
+            num_initial=12, num_rounds=1, settings=settings,
+        )  # fmt: skip
+    assert len(recorded.lengths) >= 12
+    # √M is what a draw of the prior has; the limit is 45 000 √M at M = 500.
+    assert max(recorded.lengths) < (2.0 if noise else 50.0)
+
+
+def test_mean_weights_are_never_longer_than_the_bound():
+    """|ν| <= |y| / (2σ), and close to it where the data contradict themselves."""
+    features = SharedMap.draw(40, 2, np.random.default_rng(0))
+    X = np.repeat(
+        np.random.default_rng(1).random((5, 2)), 2, axis=0
+    ) + 1e-3 * np.resize([0.0, 1.0], (10, 1))
+    y = np.resize([1.0, -1.0], 10)
+    for sigma in (1e-3, 1e-2, 0.1):
+        mean = weight_mean(features(X), y, np.full(10, sigma**2))
+        assert np.linalg.norm(mean) <= np.linalg.norm(y) / (2.0 * sigma)

@@ -8,6 +8,10 @@ import sys
 from io import StringIO
 
 import pytest
+from guidefbo.methods.build import build_server_side
+from guidefbo.methods.catalog import find_method
+from guidefbo.methods.settings import Settings
+from guidefbo.site.merge import merge
 from rich.console import Console
 
 from guidefbo import Agent
@@ -15,11 +19,7 @@ from guidefbo.cli.app import main
 from guidefbo.cli.show import print_trials
 from guidefbo.core.errors import NumericalError, SettingsError, WireError
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.methods.build import build_server_side
-from guidefbo.methods.catalog import find_method
-from guidefbo.methods.settings import Settings
 from guidefbo.site.guidance import GuidanceState
-from guidefbo.site.merge import merge
 from guidefbo.wire.codec import decode, encode
 
 COMMAND = [sys.executable, "-c", "from guidefbo.cli.app import main; main()"]
@@ -238,7 +238,6 @@ def test_show_lists_what_is_pending_and_changes_nothing(call, tmp_path):
     call("init", "site.json", "line.toml", "--goal", "max")
     (tmp_path / "site.json.lock").unlink()
     assert "best: no result yet" in call("show", "site.json").out
-    Agent.load("site.json").save("site.json")
     before = (tmp_path / "site.json").stat().st_mtime_ns
     call("show", "site.json", "--trials")
     assert (tmp_path / "site.json").stat().st_mtime_ns == before

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.server.strategies.guide import dispatch
 from guidefbo.server.strategies.guide.dispatch import agent_specific, broadcast
+from guidefbo.server.strategies.guide.server import dispatch
 from guidefbo.testing.generators import real_arrays
 
 WEIGHTS = np.array([0.4, 0.3, 0.2, 0.1])

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from guidefbo.methods.build_fts import fts_de_server, fts_server
+from guidefbo.methods.settings import Settings
 
 from guidefbo.core.errors import SettingsError, WireError
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.methods.build_fts import fts_de_server, fts_server
-from guidefbo.methods.settings import Settings
 from guidefbo.server.strategies.fts.server import (
     FtsPointServer,
     FtsServer,
@@ -19,6 +19,7 @@ from guidefbo.server.strategies.fts_de.server import (
     by_region_index,
     fading,
     own_logit,
+    plain_average,
 )
 from guidefbo.testing import check_server_side
 from guidefbo.wire.codec import encode
@@ -195,3 +196,24 @@ def test_builder_refuses_what_makes_no_sense():
         fts_de_server(Settings.of({"privacy": "gaussian", "privacy_rate": 2}))
     # What is not used is not checked.
     assert fts_de_server(Settings.of({"privacy_rate": 2})) == FtsDeServer(num_regions=4)
+
+
+@pytest.mark.parametrize("size", [1e2, 1e6])
+def test_one_vector_is_never_the_average(size):
+    """A vector far longer than the others counts for three of them."""
+    vectors = np.random.default_rng(0).standard_normal((16, 50))
+    others = vectors[1:].mean(axis=0)
+    vectors[0] *= size / np.linalg.norm(vectors[0])
+    (average,) = plain_average(np.full((1, 16), 1 / 16), vectors, stream())
+    pull = average - others * 15 / 16
+    median = np.median(np.linalg.norm(vectors, axis=1))
+    assert np.linalg.norm(pull) == pytest.approx(3 * median / 16, rel=0.05)
+    assert pull @ vectors[0] > 0.99 * np.linalg.norm(pull) * np.linalg.norm(vectors[0])
+
+
+def test_vectors_about_as_long_are_averaged_to_the_bit():
+    vectors = np.random.default_rng(0).standard_normal((6, 50))
+    vectors[2] *= 2.5
+    weights = np.full((4, 6), 1 / 6)
+    assert (plain_average(weights, vectors, stream()) == weights @ vectors).all()
+    assert not plain_average(weights, np.zeros((6, 50)), stream()).any()

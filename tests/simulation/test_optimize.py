@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from guidefbo import Float, Space, optimize
-from guidefbo.core.errors import DataError, SettingsError, UnknownNameError
+from guidefbo.core.errors import SettingsError, UnknownNameError
 
 SQUARE = Space(x=Float(-1, 1), y=Float(0.1, 10, log=True))
 LIGHT = {
@@ -202,21 +202,20 @@ def test_plot_draws_the_best_so_far(tmp_path, goal):
 
 
 @pytest.mark.parametrize(
-    "returned", [math.nan, math.inf, -math.inf, None, "bad", "0.7", [1, 2], 1j, {}]
+    "returned",
+    [math.nan, math.inf, -math.inf, None, "bad", "0.7", [1, 2], 1j, {}, 10**400, 1e200],
+    ids=lambda value: repr(value)[:9],
 )
-def test_what_is_no_finite_number_is_refused_with_index_and_values(returned):
-    with pytest.raises(DataError) as caught:
-        light([QUADRATICS[0], constant(returned)])
-    text = str(caught.value)
-    assert text.startswith("Function 1 must return a")
-    assert str(returned) in text
-    assert "'x': " in text
-    assert "'y': " in text
-
-
-def test_number_too_large_for_a_float_is_refused():
-    with pytest.raises(DataError, match="Function 0 must return a"):
-        light([constant(10**400)])
+def test_what_is_no_finite_number_is_a_failure(returned):
+    result = light([QUADRATICS[0], constant(returned)])
+    assert len(result.history) == len(result.failures) == 7
+    assert result.best[0] is not None
+    assert result.best[1] is None
+    failure = result.failures[-1]
+    assert (failure.agent, failure.round, set(failure.values)) == (1, 3, {"x", "y"})
+    assert "expected a finite number" in failure.reason
+    assert repr(returned)[:9] in failure.reason
+    assert not result.interrupted
 
 
 def test_numpy_numbers_are_numbers():
@@ -224,12 +223,78 @@ def test_numpy_numbers_are_numbers():
     assert all(type(e.value) is float for e in result.history)
 
 
-def test_error_of_a_function_passes_through():
-    def broken(values):
-        raise RuntimeError("pump broke")
+def sometimes(function, error, every=3):
+    """Return a function that raises in every third call."""
+    calls = []
 
-    with pytest.raises(RuntimeError, match="pump broke"):
-        light([broken])
+    def called(values):
+        calls.append(values)
+        if len(calls) % every == 0:
+            raise error
+        return function(values)
+
+    return called
+
+
+def test_function_that_raises_now_and_then_is_optimised():
+    error = RuntimeError("pump\nbroke \x1b[31m\ud800")
+    functions = [sometimes(QUADRATICS[0], error), QUADRATICS[1]]
+    result = light(functions, rounds=5)
+    assert [f.agent for f in result.failures] == [0, 0, 0]
+    assert {f.reason for f in result.failures} == {
+        r"RuntimeError: pump broke \x1b[31m\ud800"
+    }
+    assert [e.agent for e in result.history].count(0) == 6
+    assert [e.agent for e in result.history].count(1) == 9
+    assert result.best[0].value == min(e.value for e in result.history if e.agent == 0)
+    assert "9 evaluations each, 3 of them failed" in str(result)
+    # Where it failed it was not asked again.
+    failed = [f.values for f in result.failures]
+    assert all(e.values not in failed for e in result.history if e.agent == 0)
+
+
+@pytest.mark.parametrize(
+    "method", ["ucb", "guide-ucb", "fts", "fts-de", "fmtbo", "consensus-ucb"]
+)
+@pytest.mark.parametrize("num_broken", [1, 2])
+def test_function_that_always_fails_is_said_and_stops_nobody(method, num_broken):
+    def broken(values):
+        raise ValueError("no power")
+
+    functions = [*[broken] * num_broken, *QUADRATICS[num_broken:2]]
+    seen = []
+    result = light(functions, method=method, progress=lambda t, best: seen.append(best))
+    assert [best is None for best in result.best] == [True, num_broken == 2]
+    assert (
+        "agent 0: no value, all 7 evaluations failed, the last with: ValueError: "
+        in (str(result))
+    )
+    assert all(math.isnan(best[0]) for best in seen)
+    assert len(result.plot().axes[0].get_legend().get_texts()) == 2
+
+
+@pytest.mark.parametrize("stop_at", [0, 3, 8, 11])
+def test_interrupted_run_returns_what_there_is(stop_at):
+    calls = []
+
+    def watched(function):
+        def called(values):
+            if len(calls) == stop_at:
+                raise KeyboardInterrupt
+            calls.append(values)
+            return function(values)
+
+        return called
+
+    whole = light(QUADRATICS[:2])
+    result = light([watched(f) for f in QUADRATICS[:2]])
+    assert result.interrupted
+    assert not whole.interrupted
+    assert result.history == whole.history[:stop_at]
+    assert len(result.best) == 2
+    assert "; interrupted" in str(result)
+    if stop_at < 5:
+        assert "agent 1: not evaluated" in str(result)
 
 
 @pytest.mark.parametrize(

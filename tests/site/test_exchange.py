@@ -4,16 +4,16 @@ import json
 
 import numpy as np
 import pytest
-from tests.site.sites import LIGHT, SPACES, in_space, make, measure, quietly, told
-
-from guidefbo import Agent, Float, Space
-from guidefbo.core.errors import GuidanceWarning, SettingsError
 from guidefbo.methods.build import build_server_side
 from guidefbo.methods.catalog import METHODS
 from guidefbo.methods.settings import MODES, Settings
 from guidefbo.methods.uses import used_settings
-from guidefbo.site.file import AgentFileError
 from guidefbo.site.merge import merge
+from tests.site.sites import LIGHT, SPACES, in_space, make, measure, quietly, told
+
+from guidefbo import Agent, Float, Space
+from guidefbo.core.errors import GuidanceWarning, SettingsError
+from guidefbo.site.file import AgentFileError
 from guidefbo.wire.codec import encode
 from guidefbo.wire.cost import Cost
 from guidefbo.wire.fmtbo import ModelPacket, SharedHyperparameters
@@ -67,7 +67,7 @@ def exchange(sites, method, settings, t=1):
 
 
 def copied(agent, path):
-    agent.save(path)
+    agent.save(path, overwrite=True)
     return Agent.load(path)
 
 
@@ -173,7 +173,7 @@ def refuse_in_file(site, own, other, path):
 
 def extremes(dim):
     """Return the largest packets that the wire lets pass, with who takes them."""
-    wave = np.resize([1e120, -1e120], 48)
+    wave = np.resize([1e6, -1e6], 48) / 7.0
     scales = np.resize([1e-9, 1e9], dim)
     point = np.resize([1.0 + 1e-10, -1e-10], dim)
     ard = SharedHyperparameters(lengthscales=scales, outputscale=1e9)

@@ -117,7 +117,7 @@ def test_saving_changes_nothing(tmp_path):
     agent, other = used("box"), used("box")
     for _ in range(3):
         agent.save(tmp_path / "a.json")
-    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+    assert {p.name for p in tmp_path.iterdir()} == {"a.json", "a.json.lock"}
     assert outlook(agent) == outlook(other)
 
 
@@ -138,11 +138,17 @@ def test_save_replaces_the_file_or_leaves_it(tmp_path):
     agent = told("box", 2)
     agent.save(tmp_path / "a.json")
     before = (tmp_path / "a.json").read_bytes()
-    for path in (tmp_path, tmp_path / "absent" / "a.json", tmp_path / ("a" * 300)):
-        with pytest.raises(OutputError, match="Cannot write"):
+    refused = {
+        tmp_path: "exists and is no file",
+        tmp_path / "absent" / "a.json": "absent does not exist",
+        tmp_path / ("a" * 300): "Cannot write",
+    }
+    for path, why in refused.items():
+        with pytest.raises(OutputError, match=why):
             agent.save(path)
     assert (tmp_path / "a.json").read_bytes() == before
-    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+    assert {p.name for p in tmp_path.iterdir()} == {"a.json", "a.json.lock"}
+    assert not tmp_path.with_name(f"{tmp_path.name}.lock").exists()
 
 
 def test_killed_at_any_moment_the_file_is_one_that_was_written(tmp_path):
@@ -178,7 +184,8 @@ def test_killed_at_any_moment_the_file_is_one_that_was_written(tmp_path):
     assert counts[-1] > 5
     # What a killed process leaves behind is never taken for a state.
     names = {p.name for p in tmp_path.iterdir()}
-    assert all(name == "a.json" or name.startswith(".a.json.") for name in names)
+    names -= {"a.json", "a.json.lock"}
+    assert all(name.startswith(".a.json.") for name in names)
     agent = Agent.load(path)
     agent.save(path)
     assert Agent.load(path).trials == agent.trials
@@ -374,7 +381,7 @@ def check_mutation(mutate, whole, folder):
         agent.best()
         agent.ask()
         str(agent)
-    agent.save(folder / "b.json")
+    agent.save(folder / "b.json", overwrite=True)
     assert Agent.load(folder / "b.json").trials == agent.trials
 
 
@@ -410,23 +417,6 @@ def test_any_text_survives_the_file(name, option, reason, tmp_path):
     agent = make(space, method="ucb")
     agent.tell(agent.ask(), failed=reason)
     agent.ask()
-    agent.save(tmp_path / "a.json")
+    agent.save(tmp_path / "a.json", overwrite=True)
     loaded = Agent.load(tmp_path / "a.json")
     assert (loaded.trials, loaded.space) == (agent.trials, agent.space)
-
-
-def test_what_another_process_wrote_is_not_lost(tmp_path):
-    path = tmp_path / "a.json"
-    agent = make(method="ucb")
-    agent.save(path)
-    agent.save(path)
-    other = Agent.load(path)
-    other.tell({"x": 0.5, "y": 10.0}, 1.0)
-    other.save(path)
-    agent.ask()
-    with pytest.raises(AgentFileError, match=r"changed by another process .* Load it"):
-        agent.save(path)
-    assert len(Agent.load(path).trials) == 1
-    agent.save(tmp_path / "b.json")
-    path.unlink()
-    agent.save(path)

@@ -12,19 +12,21 @@ from guidefbo.testing import check_codec
 from guidefbo.testing.generators import real_arrays
 from guidefbo.wire.codec import decode, encode
 from guidefbo.wire.cost import Cost
-from guidefbo.wire.fts import MAX_WEIGHT, FeatureWeights, PeerPoint, RegionWeights
+from guidefbo.wire.fts import MAX_NORM, FeatureWeights, PeerPoint, RegionWeights
 
 sizes = st.integers(1, 6)
+LARGE = MAX_NORM / 6**0.5
+"""In every entry of a vector of that size."""
 
 
-@given(sizes.flatmap(lambda m: real_arrays((m,), -MAX_WEIGHT, MAX_WEIGHT)))
+@given(sizes.flatmap(lambda m: real_arrays((m,), -LARGE, LARGE)))
 def test_weights_survive_the_wire(weights):
     check_codec(FeatureWeights(weights=weights))
 
 
 @given(
     st.tuples(st.sampled_from([1, 2, 4]), sizes).flatmap(
-        lambda shape: real_arrays(shape, -MAX_WEIGHT, MAX_WEIGHT)
+        lambda shape: real_arrays(shape, -LARGE, LARGE)
     )
 )
 def test_region_weights_survive_the_wire(weights):
@@ -79,12 +81,15 @@ def envelope(kind, body):
         (FeatureWeights, {"weights": [1.0, None]}, "finite numbers"),
         (FeatureWeights, {"weights": [1.0, "2"]}, "finite numbers"),
         (FeatureWeights, {"weights": [True]}, "finite numbers"),
-        (FeatureWeights, {"weights": [1e121]}, "at most 1e\\+120"),
+        (FeatureWeights, {"weights": [1e120]}, "norm of at most 1e\\+06.*1e\\+120"),
+        (FeatureWeights, {"weights": [1e200, 1e200]}, "at most 1e\\+06"),
+        (FeatureWeights, {"weights": [8e5, -8e5]}, "at most 1e\\+06"),
         (FeatureWeights, {"weight": [1.0]}, "missing \\['weights'\\]"),
         (RegionWeights, {"weights": [1.0]}, "lists 2 deep"),
         (RegionWeights, {"weights": [[1.0], [1.0, 2.0]]}, "rows of one length"),
         (RegionWeights, {"weights": [[1.0]] * 3}, "1, 2 or 4 regions, got 3"),
-        (RegionWeights, {"weights": [[1e121], [0.0]]}, "at most 1e\\+120"),
+        (RegionWeights, {"weights": [[0.0], [-1e120]]}, "at most 1e\\+06"),
+        (RegionWeights, {"weights": [[0, 0], [8e5, 8e5]]}, "at most 1e\\+06"),
         (PeerPoint, {"point": [0.5, 1.5]}, "unit cube"),
         (PeerPoint, {"point": []}, "none of them empty"),
         (PeerPoint, {"point": 0.5}, "lists 1 deep"),

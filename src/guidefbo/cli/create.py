@@ -5,12 +5,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from guidefbo.cli.opened import check_output, command, save
+from guidefbo.cli.opened import check_output, command
 from guidefbo.cli.speech import notice
 from guidefbo.cli.table import tell_table
 from guidefbo.core.errors import SettingsError, SpaceError
 from guidefbo.core.files import OutputError
-from guidefbo.core.lock import exclusive
 from guidefbo.core.names import to_name
 from guidefbo.core.settings import parse_settings
 from guidefbo.core.space.form import space_from_form
@@ -96,10 +95,8 @@ def create(
     inputs = [space_file] if results is None else [space_file, results]
     check_output(file, *inputs)
     _refuse_existing(file, force)
-    with exclusive(file, wait=wait, notice=notice):
-        # Another init may have been quicker.
-        _refuse_existing(file, force)
-        save(agent, file)
+    # Refused again where another init was quicker.
+    agent.save(file, overwrite=force, wait=wait, notice=notice)
     return _summary(agent, file)
 
 

@@ -1,34 +1,19 @@
 """An agent's file opened by one command, to be changed or to be read."""
 
-import os
 import shlex
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from guidefbo.cli.speech import notice
 from guidefbo.core.errors import SettingsError
-from guidefbo.core.files import OutputError, check_writable
-from guidefbo.core.lock import exclusive
+from guidefbo.core.files import InputError, check_writable, read_start
 from guidefbo.site.agent import Agent
 from guidefbo.site.file import FORMAT as AGENT_FORMAT
 
 
-@contextmanager
-def changing(file: Path, wait: float) -> Generator[Agent, None, None]:
+def changing(file: Path, wait: float) -> AbstractContextManager[Agent]:
     """Hold the file, load its agent, and save it where the block raises nothing."""
-    if not file.is_file():
-        # Says why; there is nothing to hold, so no lock is left behind.
-        Agent.load(file)
-    with exclusive(file, wait=wait, notice=notice):
-        agent = Agent.load(file)
-        yield agent
-        save(agent, file)
-
-
-def save(agent: Agent, file: Path) -> None:
-    """Save into the file that is meant, where a link names it."""
-    agent.save(os.path.realpath(file))
+    return Agent.update(file, wait=wait, notice=notice)
 
 
 def check_output(out: Path, *inputs: Path) -> None:
@@ -58,10 +43,9 @@ def _is_agent(path: Path) -> bool:
 def read_bytes(path: Path, limit: int) -> bytes:
     """Return the start of a file, a byte more than the limit where it is longer."""
     try:
-        with path.open("rb") as file:
-            return file.read(limit + 1)
-    except OSError as error:
-        raise OutputError(f"Cannot read {path}: {error.strerror}.") from error
+        return read_start(path, limit)
+    except InputError as error:
+        raise InputError(f"Cannot read {path}: {error}.") from error
 
 
 def command(name: str, file: Path, *words: str) -> str:

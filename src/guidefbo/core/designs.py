@@ -1,7 +1,9 @@
 """Space-filling designs on the unit cube.
 
 References:
-    Chen, Jiang, Qin and Al Kontar, 2025: the collaborative Latin hypercube.
+    Chen, Jiang, Qin and Al Kontar, Multi-agent collaborative Bayesian optimization via
+    constrained Gaussian processes, Technometrics 2025: the collaborative Latin
+    hypercube.
     Sobol, 1967: the sequence.
     L'Ecuyer and Lemieux, 2002: the random digital shift.
 """

@@ -1,4 +1,4 @@
-"""Files that are whole or absent, never half-written."""
+"""Files that are whole or absent, never half-written, and read within a limit."""
 
 import os
 import stat
@@ -8,9 +8,55 @@ from pathlib import Path
 
 from guidefbo.core.errors import FedBOError
 
+MAX_TEXT = 4 << 20
+"""Bytes of a file that a person wrote: a space, a study. Far more than anybody did."""
+
 
 class OutputError(FedBOError, OSError):
     """A result cannot be written where it was asked for."""
+
+
+class InputError(FedBOError, OSError):
+    """A file cannot be read; the message says why and no more."""
+
+
+def read_file(path: Path, limit: int) -> bytes:
+    """Return the bytes of an ordinary file, or refuse it before they are read.
+
+    A pipe would be waited for and a device may never end, so that neither is read.
+
+    Args:
+        path: The file.
+        limit: Most bytes it may have.
+    """
+    data = read_start(path, limit)
+    if len(data) > limit:
+        raise InputError(f"it has more than {limit} bytes, the most that is read")
+    return data
+
+
+def read_start(path: Path, limit: int) -> bytes:
+    """Return the start of an ordinary file, a byte more where it is longer."""
+    try:
+        # Looked at before it is opened, since opening a device may do something, and
+        # after, since it may be another file by then.
+        _require_ordinary(os.stat(path).st_mode)
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            _require_ordinary(os.fstat(file.fileno()).st_mode)
+            return file.read(limit + 1)
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        # ValueError: a name with a null character in it.
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(reason) from error
+
+
+def _require_ordinary(mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+        raise InputError(f"it is {kind}, and only an ordinary file is read")
 
 
 def check_writable(path: Path) -> None:

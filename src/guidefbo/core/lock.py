@@ -89,7 +89,7 @@ def _acquire(
             raise LockedError(
                 f"{path} is in use by another command and was not free within "
                 f"{wait:g} s. Nothing was changed. Try again, or wait longer: "
-                "--wait 120."
+                "--wait 120, in Python wait=120."
             )
         if notice is not None and waited >= quiet:
             notice(f"{path} is in use by another command; waiting up to {wait:g} s.")
@@ -123,7 +123,7 @@ def _find_lock() -> Callable[[int], object]:
         msvcrt = import_module("msvcrt")
     except ImportError as error:
         raise OutputError(
-            "This system has no file locks, so that two commands could lose each "
-            "other's results. Use guidefbo.Agent from one Python process instead."
+            "This system has no file locks, so that two processes could lose each "
+            "other's results. Use guidefbo.Agent in one Python process without saving."
         ) from error
     return lambda handle: msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)

@@ -24,9 +24,7 @@ def note_on(name: str) -> MethodNote:
         is_control=s.is_control,
         alone=dict(s.alone),
         settings={k: setting.default for k, setting in method.run_settings.items()},
-        paper=None
-        if s.paper_column is None
-        else _paper_name(name, s.name, s.paper_column),
+        paper=_paper_name(method),
         paper_strategy=s.paper_column,
         colour=s.colour,
         dash="solid" if len(s.rules) == 1 else method.rule.dash,

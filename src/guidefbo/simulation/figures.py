@@ -37,13 +37,16 @@ def draw_result(result: "OptimizeResult", path: str | Path | None) -> Any:
     figure = new_figure(path)
     axes = figure.add_subplot()
     running = np.maximum if result.goal == "max" else np.minimum
-    for best in result.best:
-        values = [e.value for e in result.history if e.agent == best.agent]
+    for n in range(len(result.best)):
+        values = [e.value for e in result.history if e.agent == n]
+        if not values:
+            axes.plot([], [], label=f"agent {n}: no value")
+            continue
         axes.step(
             np.arange(1, len(values) + 1),
             running.accumulate(values),
             where="post",
-            label=f"agent {best.agent}",
+            label=f"agent {n}",
         )
     axes.set_xlabel("evaluations of each agent")
     axes.set_ylabel(f"best value so far (goal: {result.goal})")

@@ -24,6 +24,20 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One call of one function that gave no value."""
+
+    agent: int
+    """Index of the function."""
+    round: int
+    """0 for the initial design."""
+    values: dict[str, Any]
+    """Parameter values."""
+    reason: str
+    """What was raised, or what was returned instead of a finite number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizeResult:
     """The outcome of `optimize`."""
 
@@ -33,24 +47,41 @@ class OptimizeResult:
     """Method that was run."""
     space: Space
     """Search space."""
-    best: tuple[Evaluation, ...]
-    """Best evaluation of every agent, by the value it returned."""
+    best: tuple[Evaluation | None, ...]
+    """Best evaluation of every agent, by the value it returned; None without any."""
     history: tuple[Evaluation, ...]
-    """All evaluations in the order they were made."""
+    """All evaluations that gave a value, in the order they were made."""
+    failures: tuple[Failure, ...] = ()
+    """Those that gave none, in the order they were made."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended the run before its last round."""
 
     @classmethod
     def of(
-        cls, goal: str, method: str, space: Space, history: Sequence[Evaluation]
+        cls,
+        goal: str,
+        method: str,
+        space: Space,
+        history: Sequence[Evaluation],
+        *,
+        num_agents: int,
+        failures: Sequence[Failure] = (),
+        interrupted: bool = False,
     ) -> Self:
         """Collect the evaluations and pick each agent's best."""
         better = max if goal == "max" else min
-        agents = sorted({evaluation.agent for evaluation in history})
-        best = tuple(
-            better((e for e in history if e.agent == n), key=lambda e: e.value)
-            for n in agents
-        )
+        best: list[Evaluation | None] = []
+        for n in range(num_agents):
+            own = [e for e in history if e.agent == n]
+            best.append(better(own, key=lambda e: e.value) if own else None)
         return cls(
-            goal=goal, method=method, space=space, best=best, history=tuple(history)
+            goal=goal,
+            method=method,
+            space=space,
+            best=tuple(best),
+            history=tuple(history),
+            failures=tuple(failures),
+            interrupted=interrupted,
         )
 
     def plot(self, path: str | Path | None = None) -> Any:
@@ -64,15 +95,28 @@ class OptimizeResult:
         return draw_result(self, path)
 
     def __str__(self) -> str:
-        count = len(self.history) // len(self.best)
+        made = (*self.history, *self.failures)
+        counts = [sum(e.agent == n for e in made) for n in range(len(self.best))]
+        each = f"{counts[0]} evaluations each"
+        if len(set(counts)) > 1:
+            each = f"{min(counts)} to {max(counts)} evaluations each"
+        failed = f", {len(self.failures)} of them failed" if self.failures else ""
+        stopped = "; interrupted" if self.interrupted else ""
         head = (
             f"{self.method}, goal {self.goal}: {len(self.best)} agents, "
-            f"{count} evaluations each"
+            f"{each}{failed}{stopped}"
         )
-        rows = [
-            f"  agent {e.agent}: {e.value:.6g} at "
-            + ", ".join(f"{k}={shown_value(v)}" for k, v in e.values.items())
-            + f" (round {e.round})"
-            for e in self.best
-        ]
-        return "\n".join([head, *rows])
+        return "\n".join([head, *map(self._row, range(len(self.best)))])
+
+    def _row(self, n: int) -> str:
+        best = self.best[n]
+        if best is not None:
+            values = ", ".join(f"{k}={shown_value(v)}" for k, v in best.values.items())
+            return f"  agent {n}: {best.value:.6g} at {values} (round {best.round})"
+        reasons = [failure.reason for failure in self.failures if failure.agent == n]
+        if not reasons:
+            return f"  agent {n}: not evaluated"
+        return (
+            f"  agent {n}: no value, all {len(reasons)} evaluations failed, the last "
+            f"with: {reasons[-1]}"
+        )

@@ -2,7 +2,8 @@
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, overload
@@ -110,7 +111,8 @@ class Agent:
         self._guidance = guidance
         self._book = Book(setup.space, setup.goal, setup.expire_after)
         self._fitted: tuple[int, Fitted] | None = None
-        self._file: tuple[Path, str] | None = None
+        self._files: dict[Path, str] = {}
+        self._held: Path | None = None
 
     @property
     def setup(self) -> Setup:
@@ -332,18 +334,33 @@ class Agent:
     def _door(self) -> Door:
         return door_of(self._setup, self._policy)
 
-    def save(self, path: str | Path) -> None:
+    def save(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        wait: float = 30.0,
+        notice: Callable[[str], object] | None = None,
+    ) -> None:
         """Write the agent into one file, whole or not at all.
 
-        A file this agent was loaded from, or saved to, and that another process has
-        changed since is refused: nobody's results are lost.
+        A file that this agent was neither loaded from nor saved to, or that another
+        process has changed since, is refused, and the file is held from that look to
+        the writing: what a save that returned has written is never lost to another.
+
+        Args:
+            path: The file. Its lock is an empty neighbour `FILE.lock`, which stays.
+            overwrite: Whether what is there may be lost, whoever wrote it.
+            wait: Seconds to wait for another process that holds the file.
+            notice: Called once with a sentence where the wait is a long one.
         """
-        from guidefbo.site.file import refuse_changed, save_agent
+        from guidefbo.site.file import held, save_agent
 
         target = Path(os.path.realpath(path))
-        if self._file is not None and self._file[0] == target:
-            refuse_changed(*self._file)
-        self._file = target, save_agent(self, target)
+        known = self._files.get(target)
+        is_held = self._held == target
+        with nullcontext() if is_held else held(target, wait=wait, notice=notice):
+            self._files[target] = save_agent(self, target, known, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -353,10 +370,44 @@ class Agent:
         setup, guidance, trials, fingerprint = load_agent(Path(path))
         agent = cls.__new__(cls)
         agent._begin(setup, guidance)
-        agent._file = Path(os.path.realpath(path)), fingerprint
+        agent._files[Path(os.path.realpath(path))] = fingerprint
         for trial in trials:
             agent._book.enter(trial)
         return agent
+
+    @classmethod
+    @contextmanager
+    def update(
+        cls,
+        path: str | Path,
+        *,
+        wait: float = 30.0,
+        notice: Callable[[str], object] | None = None,
+    ) -> Generator[Self, None, None]:
+        """Hold a file while its agent is loaded, changed by the block and saved.
+
+        Commands and other processes that do the same wait, so that any number of them
+        can change one agent: `with Agent.update(path) as agent: agent.tell(...)`. A
+        block that raises changes nothing.
+
+        Args:
+            path: The agent's file.
+            wait: Seconds to wait for another process that holds it.
+            notice: Called once with a sentence where the wait is a long one.
+        """
+        from guidefbo.site.file import held
+
+        target = Path(os.path.realpath(path))
+        if not target.is_file():
+            cls.load(path)  # Says why; there is nothing to hold.
+        with held(target, wait=wait, notice=notice):
+            agent = cls.load(path)
+            agent._held = target
+            try:
+                yield agent
+                agent.save(path)
+            finally:
+                agent._held = None
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw progress, slices of the model, importance; needs `guidefbo[plot]`.

@@ -1,14 +1,22 @@
 """An agent in one file: JSON, versioned, checked when read, replaced as a whole."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from guidefbo.core.checks import require_count, shown
 from guidefbo.core.errors import DataError, FedBOError
-from guidefbo.core.files import write_atomically
+from guidefbo.core.files import (
+    InputError,
+    OutputError,
+    check_writable,
+    read_file,
+    write_atomically,
+)
+from guidefbo.core.lock import exclusive
 from guidefbo.site.guidance import Guidance, guidance_from_form, guidance_to_form
 from guidefbo.site.old import renew_guidance, renew_setup
 from guidefbo.site.setup import Setup, door_of
@@ -21,14 +29,31 @@ FORMAT = "guidefbo-agent"
 VERSION = 2
 MAX_COUNT = 10**9
 """More things than that were never told to anybody."""
+MAX_BYTES = 64 << 20
+"""Longest file that is written or read: 50 000 trials of 40 parameters fit."""
+
+Notice = Callable[[str], object]
+"""Called with a sentence where a wait is a long one."""
 
 
 class AgentFileError(FedBOError, ValueError):
     """A file does not hold an agent that can be loaded."""
 
 
-def save_agent(agent: "Agent", path: Path) -> str:
-    """Write an agent, whole or not at all, and return the text's fingerprint."""
+def save_agent(
+    agent: "Agent", path: Path, known: str | None, *, overwrite: bool
+) -> str:
+    """Write an agent, whole or not at all, and return the text's fingerprint.
+
+    The caller holds the file: between the look at what is there and the writing nobody
+    else may write.
+
+    Args:
+        agent: The agent.
+        path: Where it is written, links followed.
+        known: Fingerprint of what this agent last read or wrote there, None if nothing.
+        overwrite: Whether anything else that is there may be lost.
+    """
     form = {
         "format": FORMAT,
         "version": VERSION,
@@ -37,17 +62,42 @@ def save_agent(agent: "Agent", path: Path) -> str:
         "trials": [_trial_to_form(trial) for trial in agent.trials],
     }
     text = json.dumps(form, indent=1, allow_nan=False) + "\n"
+    if len(text) > MAX_BYTES:
+        raise OutputError(
+            f"Cannot write {path}: the agent needs {len(text)} bytes, and at most "
+            f"{MAX_BYTES} are read again. Begin a new agent with fewer results."
+        )
+    if path.exists() and not overwrite:
+        _refuse_other(path, known)
     write_atomically(path, text)
     return _fingerprint(text)
 
 
-def refuse_changed(path: Path, fingerprint: str) -> None:
-    """Refuse to write over what another process wrote after this agent was loaded."""
-    if path.exists() and _fingerprint(_read(path)) != fingerprint:
+@contextmanager
+def held(
+    path: Path, *, wait: float, notice: Notice | None = None
+) -> Generator[None, None, None]:
+    """Hold the file that an agent is saved to, where it can be written at all."""
+    # First, so that a refusal leaves no lock behind.
+    check_writable(path)
+    with exclusive(path, wait=wait, notice=notice):
+        yield
+
+
+def _refuse_other(path: Path, known: str | None) -> None:
+    """Refuse to write over what this agent does not know."""
+    if known is None:
+        raise AgentFileError(
+            f"{path} exists, and this agent was neither loaded from it nor saved to "
+            "it; saving would lose what is there. Load it with Agent.load, save under "
+            "another name, or say save(path, overwrite=True)."
+        )
+    if _fingerprint(_read(path)) != known:
         raise AgentFileError(
             f"{path} was changed by another process since this agent was loaded from "
             "it or saved to it; saving would lose that. Load it again and repeat, or "
-            "save under another name."
+            "change it under `with Agent.update(path) as agent`, which holds the file; "
+            "or save under another name."
         )
 
 
@@ -82,9 +132,9 @@ def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial], str]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
+        return read_file(path, MAX_BYTES).decode("utf-8")
+    except (InputError, ValueError) as error:
+        reason = error if isinstance(error, InputError) else "it is not text"
         raise AgentFileError(
             f"Cannot read {path}: {reason}. Create an agent with: guidefbo init {path} "
             "SPACE.toml --goal max"

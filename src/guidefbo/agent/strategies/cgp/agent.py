@@ -1,8 +1,8 @@
 """CGP's agent: show the surest design, believe those that should beat the own best.
 
 References:
-    Chen, Jiang, Qin and Al Kontar, Collaborative and distributed Bayesian optimization
-    via consensus, Technometrics 2025.
+    Chen, Jiang, Qin and Al Kontar, Multi-agent collaborative Bayesian optimization via
+    constrained Gaussian processes, Technometrics 2025.
 """
 
 from dataclasses import dataclass

@@ -11,8 +11,8 @@ with σ+ the std of every model, C = K^-1 [0; R] and R R' the sample covariance 
 pseudo-values. C has p columns, however many models there are.
 
 References:
-    Chen, Jiang, Qin and Al Kontar, Collaborative and distributed Bayesian optimization
-    via consensus, Technometrics 2025.
+    Chen, Jiang, Qin and Al Kontar, Multi-agent collaborative Bayesian optimization via
+    constrained Gaussian processes, Technometrics 2025.
 """
 
 from dataclasses import dataclass, replace

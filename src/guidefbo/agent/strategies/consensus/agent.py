@@ -1,4 +1,13 @@
-"""The consensus agent: tell where the mean peaks, look between that and the others."""
+"""The consensus agent: tell where the mean peaks, look between that and the others.
+
+Not the consensus of Yue et al., whose agents agree on designs: they mix their next
+queries by a matrix of weights that fades from everybody's to one's own. Here the agents
+agree on where optima are, and each of them decides for itself.
+
+References:
+    Yue, Liu, Berahas, Johnson and Al Kontar, Collaborative and distributed Bayesian
+    optimization via consensus, 2023 (arXiv 2306.14348), 2025.
+"""
 
 from dataclasses import dataclass, field
 from typing import Self

@@ -14,6 +14,7 @@ from scipy.special import softmax
 
 from guidefbo.core.arrays import Matrix
 from guidefbo.server.side import Draws
+from guidefbo.server.strategies.fts_de.privacy import clip_rows
 from guidefbo.wire.fts import FeatureWeights, RegionWeights
 from guidefbo.wire.regions import assign_regions
 
@@ -29,6 +30,9 @@ NUM_CONSTANT = 10
 """Rounds with the first logit."""
 NUM_DECAYING = 30
 """Rounds in which it falls in equal steps, ends included."""
+MAX_TIMES = 3.0
+"""How many times the median length a vector may have in an average. In runs here the
+longest was 1.1 times the median with noise, 2.6 times without."""
 INDEX_LOGIT = 16.0
 """What belonging to the region adds to a logit of 1, before the temperature."""
 
@@ -55,8 +59,17 @@ def by_region_index(is_own: NDArray[np.bool_], t: int) -> Matrix:
 def plain_average(
     weights: Matrix, vectors: Matrix, stream: np.random.Generator
 ) -> Matrix:
-    """Average without privacy."""
+    """Average without privacy, nobody counting for more than a few.
+
+    Vectors of honest agents are about as long as each other, since they speak of
+    standardised values; one far longer would be the average. It is shortened, which
+    moves no maximum of its own function.
+    """
     del stream
+    lengths = np.sort(np.linalg.norm(vectors, axis=1))
+    longest = MAX_TIMES * float(lengths[(len(lengths) - 1) // 2])
+    if 0.0 < longest < lengths[-1]:
+        vectors = clip_rows(vectors, longest)
     return weights @ vectors  # E50
 
 
