@@ -97,5 +97,7 @@ def test_design_is_addressed():
 
 
 def test_design_refuses_empty_sizes():
-    with pytest.raises(SettingsError, match="num_points must be a whole number of at least 1, got 0"):
+    with pytest.raises(
+        SettingsError, match="num_points must be a whole number of at least 1, got 0"
+    ):
         regional_design(2, 0, 2, 4, Streams(0))
