@@ -155,8 +155,28 @@ def test_guidance_decides_only_when_a_packet_arrived():
 
 
 def test_a_packet_of_another_dimension_is_refused():
+    """At the door: the agent then decides as if nothing had come."""
+    agent = make_agent()
     with pytest.raises(WireError, match="dimension 2, got 3"):
-        guide().decision_posterior(make_gp(6, 2), make_packet(3), 1, ADDRESS)
+        agent.receive(make_packet(3))
+    assert (agent.ask() == make_agent().ask()).all()
+    agent.receive(None)
+    assert (agent.ask() == make_agent().ask()).all()
+
+
+def test_a_packet_is_checked_once(monkeypatch):
+    """Where it comes in; the decision and the next upload trust what passed."""
+    calls, check = [], GuideAgent.check
+
+    def counted(self, packet, dim):
+        calls.append(dim)
+        check(self, packet, dim)
+
+    monkeypatch.setattr(GuideAgent, "check", counted)
+    agent = make_agent()
+    play(agent, 1, make_packet())
+    agent.upload()
+    assert calls == [2]
 
 
 def test_the_independent_agent_hears_and_says_nothing():

@@ -466,7 +466,7 @@ def test_a_full_packet_is_served():
 def test_wrong_dimension_is_refused():
     packet = DesignPacket(designs=np.full((1, 4), 0.5))
     with pytest.raises(WireError, match="dimension 3, got 4"):
-        agent().decision_posterior(example_posterior(3, 0), packet, 1, address())
+        agent().check(packet, 3)
 
 
 @pytest.mark.parametrize("name", RULES)

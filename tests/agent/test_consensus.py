@@ -579,12 +579,8 @@ def test_no_packet_makes_the_field_larger_than_one():
 
 
 def test_packet_of_another_dimension_is_refused():
-    for use in (
-        lambda gp: agent().decision_posterior(gp, packet(2), 1, address()),
-        lambda gp: agent().aimed(gp, packet(2)),
-    ):
-        with pytest.raises(WireError, match="dimension 3, got 2"):
-            use(bowl(10, 3))
+    with pytest.raises(WireError, match="dimension 3, got 2"):
+        agent().check(packet(2), 3)
 
 
 def widening(side, gp, received, X):

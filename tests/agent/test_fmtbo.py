@@ -108,11 +108,10 @@ def test_starts_by_hand():
 
 
 def test_packets_of_another_dimension_are_refused():
-    gp, address = fitted().posterior, Streams(0).of(0, 2)
     with pytest.raises(WireError, match="dimension 3, got 2"):
-        side(3).decision_posterior(gp, packet([1.0, 1.0]), 2, address)
+        side(3).check(packet([1.0, 1.0]), 3)
     with pytest.raises(WireError, match="dimension 1, got 3"):
-        side(3, share="iso2").upload(gp, None, packet([1.0] * 3), address)
+        side(3, share="iso2").check(packet([1.0] * 3), 3)
 
 
 @pytest.mark.parametrize("make", [latin_probes, uniform_probes])

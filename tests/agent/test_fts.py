@@ -273,7 +273,7 @@ def query(posterior, address, dim, rule=PATH):
 def test_fts_refuses_weights_of_another_length():
     side, packet = FtsAgent(num_shared=M), FeatureWeights(weights=np.ones(M + 1))
     with pytest.raises(WireError, match=f"{M} feature weights, got {M + 1}"):
-        side.decision_posterior(example_posterior(), packet, 1, address_that(False))
+        side.check(packet, 3)
 
 
 # FTS as run.
@@ -303,7 +303,7 @@ def test_fts_as_run_sends_a_candidate_and_queries_the_peers():
     grid = GridThompsonSampling(num_points=8)
     assert query(decided, peer, 3, grid) == pytest.approx(packet.point, abs=1e-4)
     with pytest.raises(WireError, match="dimension 3, got 2"):
-        side.decision_posterior(local, PeerPoint(point=np.ones(2)), 1, peer)
+        side.check(PeerPoint(point=np.ones(2)), 3)
 
 
 # FTS-DE.
@@ -417,11 +417,10 @@ def test_regional_path_has_the_gradient_of_its_values():
 
 
 def test_fts_de_refuses_packets_of_another_size():
-    side, local, peer = fts_de(), example_posterior(), address_that(False)
     with pytest.raises(WireError, match="4 regions, got 2"):
-        side.decision_posterior(local, RegionWeights(weights=np.ones((2, M))), 1, peer)
+        fts_de().check(RegionWeights(weights=np.ones((2, M))), 3)
     with pytest.raises(WireError, match=f"{M} feature weights, got 3"):
-        side.decision_posterior(local, RegionWeights(weights=np.ones((4, 3))), 1, peer)
+        fts_de().check(RegionWeights(weights=np.ones((4, 3))), 3)
 
 
 # The builders.

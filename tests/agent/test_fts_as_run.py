@@ -288,13 +288,12 @@ def test_the_agent_follows_itself_as_often_as_the_method():
 
 
 def test_packets_of_another_size_are_refused():
-    local = example_posterior()
     few = RegionWeights(weights=np.ones((2, 2 * M)))
     short = RegionWeights(weights=np.ones((4, M)))
     with pytest.raises(WireError, match="4 regions, got 2"):
-        side().decision_posterior(local, few, 1, peer())
+        side().check(few, 3)
     with pytest.raises(WireError, match=f"{2 * M} feature weights, got {M}"):
-        side().decision_posterior(local, short, 1, peer())
+        side().check(short, 3)
 
 
 def test_builder_takes_the_settings_of_the_tables():

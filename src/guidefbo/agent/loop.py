@@ -73,7 +73,9 @@ class RoundAgent:
         return self._policy.upload(self.fit(), self._packet, self._address)
 
     def receive(self, packet: Any) -> None:
-        """Take the server's answer for this round."""
+        """Take the server's answer for this round; one that does not fit is refused."""
+        if packet is not None:
+            self._policy.check(packet)
         self._packet, self._is_fresh = packet, True
 
     def ask(self) -> Point:

@@ -29,8 +29,8 @@ class AgentSide(Protocol):
     def check(self, packet: Any, dim: int) -> None:
         """Raise `WireError` if a packet does not fit, whoever sent it.
 
-        What passes can be decided on in any round; a packet that says that there is
-        nothing to say fits.
+        Asked once, when a packet comes in: what passes is decided on in any round
+        without another check. A packet that says that there is nothing to say fits.
 
         Args:
             packet: What the server sent, read from the wire.

@@ -91,7 +91,6 @@ class CgpAgent:
         del t
         if packet is None or not len(packet):
             return posterior
-        self.check(packet, posterior.dim)
         designs = self.domain.snap(np.clip(packet.designs, 0.0, 1.0))
         mean, cov = posterior.joint(designs)
         cov.flat[:: len(cov) + 1] += JITTER * posterior.hyper.outputscale

@@ -104,7 +104,6 @@ class ConsensusAgent:
         """Return guidance to the place it looks at, from the others' and its own."""
         if packet is None or not len(packet):
             return packet
-        self.check(packet, posterior.dim)
         sent = packet.components
         others = Place(sent.centers, sent.variances)
         center, variance = self.aim(self.place(posterior), others)
@@ -127,7 +126,6 @@ class ConsensusAgent:
         del address
         if packet is None or not len(packet):
             return posterior
-        self.check(packet, posterior.dim)
         strength = self.schedule(self.max_strength, t)
         guidance = GuidanceField.of(packet.components)
         scaling = self.intervention(guidance, strength, posterior.X)

@@ -108,7 +108,6 @@ class FmtboAgent:
 
         The noise is the local model's: it belongs to the site, not to the task.
         """
-        self.check(packet, posterior.dim)
         gp, common = posterior, posterior.hyper.noise_variance
         own_noise = None if (gp.noise == common).all() else gp.noise
         count = min(len(gp.y), MAX_FIT)

@@ -73,10 +73,7 @@ class FtsAgent:
         address: Address,
     ) -> Posterior:
         """Return the local posterior with probability p_t, else the peer's function."""
-        if packet is None:
-            return posterior
-        self.check(packet, posterior.dim)
-        if follows_itself(t, address):
+        if packet is None or follows_itself(t, address):
             return posterior
         features = shared_map(address.streams, self.num_shared, posterior.dim)
         path = SharedPath(features=features, weights=packet.weights)
@@ -119,9 +116,6 @@ class FtsPointAgent:
         address: Address,
     ) -> Posterior:
         """Return the local posterior with probability p_t, else the peer's point."""
-        if packet is None:
-            return posterior
-        self.check(packet, posterior.dim)
-        if follows_itself(t, address):
+        if packet is None or follows_itself(t, address):
             return posterior
         return CertainPosterior(path=Peak(at=packet.point), dim=posterior.dim)

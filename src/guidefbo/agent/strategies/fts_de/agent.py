@@ -88,10 +88,7 @@ class FtsDeAgent:
         address: Address,
     ) -> Posterior:
         """Return the local posterior with probability p_t, else the best region's."""
-        if packet is None:
-            return posterior
-        self.check(packet, posterior.dim)
-        if follows_itself(t, address):
+        if packet is None or follows_itself(t, address):
             return posterior
         path = self._best_region(packet, posterior.dim, address)
         return CertainPosterior(path=path, dim=posterior.dim)
@@ -160,10 +157,7 @@ class FtsDeAsRunAgent:
         address: Address,
     ) -> Posterior:
         """Return the local posterior with probability p_t, else the best candidate."""
-        if packet is None:
-            return posterior
-        self.check(packet, posterior.dim)
-        if follows_itself(t, address):
+        if packet is None or follows_itself(t, address):
             return posterior
         x = self.best_candidate(packet, posterior.dim, address)
         return CertainPosterior(path=Peak(at=x), dim=posterior.dim)

@@ -80,7 +80,6 @@ class GuideAgent:
         del address
         if packet is None:
             return posterior
-        self.check(packet, posterior.dim)
         field = GuidanceField.of(packet.components)
         scaling = self.intervention(field, self.strength_at(t), posterior.X)
         return InterventionalPosterior(local=posterior, scaling=scaling)
