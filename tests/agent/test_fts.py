@@ -16,7 +16,8 @@ from guidefbo.agent.paths.shared import (
     shared_map,
     weight_mean,
 )
-from guidefbo.agent.strategies.fts.agent import FtsAgent, FtsPointAgent
+from guidefbo.agent.strategies.fts.agent import FtsAgent
+from guidefbo.agent.strategies.fts.as_run import FtsPointAgent
 from guidefbo.agent.strategies.fts_de.agent import FtsDeAgent, RegionalPath
 from guidefbo.agent.surrogate.certain import CertainPosterior
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters

@@ -8,7 +8,7 @@ from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.decision.ts import GridThompsonSampling, Peak
 from guidefbo.agent.paths.shared import draw_weights, follows_itself
 from guidefbo.agent.strategies.fts_de.adam import RATE, adam_ascent, positive_starts
-from guidefbo.agent.strategies.fts_de.agent import FtsDeAsRunAgent
+from guidefbo.agent.strategies.fts_de.as_run import FtsDeAsRunAgent
 from guidefbo.agent.strategies.fts_de.paired import PairedMap, paired_map
 from guidefbo.agent.surrogate.certain import CertainPosterior, is_certain
 from guidefbo.agent.surrogate.model import Model

@@ -8,18 +8,21 @@ from types import MappingProxyType
 
 from guidefbo.agent.decision.search import SearchSettings
 from guidefbo.agent.side import AgentSide
-from guidefbo.agent.strategies.fts.agent import FtsAgent, FtsPointAgent
-from guidefbo.agent.strategies.fts_de.agent import FtsDeAgent, FtsDeAsRunAgent
+from guidefbo.agent.strategies.fts.agent import FtsAgent
+from guidefbo.agent.strategies.fts.as_run import FtsPointAgent
+from guidefbo.agent.strategies.fts_de.agent import FtsDeAgent
+from guidefbo.agent.strategies.fts_de.as_run import FtsDeAsRunAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
 from guidefbo.methods.settings import Settings
 from guidefbo.server.side import ServerSide
-from guidefbo.server.strategies.fts.server import FtsPointServer, FtsServer
+from guidefbo.server.strategies.fts.as_run import FtsPointServer
+from guidefbo.server.strategies.fts.server import FtsServer
+from guidefbo.server.strategies.fts_de.as_run import by_region_index
 from guidefbo.server.strategies.fts_de.privacy import PrivateAverage
 from guidefbo.server.strategies.fts_de.server import (
     Averaging,
     FtsDeServer,
-    by_region_index,
     fading,
     plain_average,
 )

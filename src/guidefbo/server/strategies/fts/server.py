@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from guidefbo.wire.entries import same_dimension
-from guidefbo.wire.fts import FeatureWeights, PeerPoint, same_features
+from guidefbo.wire.fts import FeatureWeights, same_features
 
 Sources = Callable[[int, np.random.Generator], NDArray[np.intp]]
 """(num_agents, stream) -> (num_agents,) whose message each agent gets."""
@@ -20,11 +19,6 @@ def any_other(num_agents: int, stream: np.random.Generator) -> NDArray[np.intp]:
         return np.zeros(1, dtype=np.intp)
     m = stream.integers(0, num_agents - 1, size=num_agents)
     return m + (m >= np.arange(num_agents))  # E48
-
-
-def anybody(num_agents: int, stream: np.random.Generator) -> NDArray[np.intp]:
-    """Draw a source uniformly among all agents, the target itself included."""
-    return stream.integers(0, num_agents, size=num_agents)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,29 +45,5 @@ class FtsServer:
         for agent in agents:
             expected = uploads[agents[0]].num_features
             same_features(uploads[agent].num_features, expected, "Every upload")
-        chosen = self.sources(len(agents), stream)
-        return {n: uploads[agents[m]] for n, m in zip(agents, chosen, strict=True)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FtsPointServer:
-    """Relays the point of one agent to another: as the paper's tables were run."""
-
-    upload_type: ClassVar[type[PeerPoint]] = PeerPoint
-    packet_type: ClassVar[type[PeerPoint]] = PeerPoint
-
-    sources: Sources = anybody
-    """Whose point an agent gets."""
-
-    def aggregate(
-        self, uploads: Mapping[int, PeerPoint], t: int, stream: np.random.Generator
-    ) -> dict[int, PeerPoint]:
-        """Return a packet for every agent that uploaded."""
-        del t
-        if not uploads:
-            return {}
-        agents = sorted(uploads)
-        for agent in agents:
-            same_dimension(uploads[agent].dim, uploads[agents[0]].dim, "Every upload")
         chosen = self.sources(len(agents), stream)
         return {n: uploads[agents[m]] for n, m in zip(agents, chosen, strict=True)}
