@@ -122,7 +122,9 @@ def test_gradient_of_a_path(dim):
 
 def test_all_agents_hold_the_same_map():
     first = shared_map(Streams(3), M, 2)
-    assert shared_map(Streams(3).of(5, 7).streams, M, 2) is first
+    again = shared_map(Streams(3).of(5, 7).streams, M, 2)
+    assert np.array_equal(again.phases, first.phases)
+    assert np.array_equal(again.frequencies, first.frequencies)
     other = shared_map(Streams(4), M, 2)
     assert not np.array_equal(other.phases, first.phases)
     assert shared_map(Streams(3), M, 3).frequencies.shape == (M, 3)
@@ -238,15 +240,15 @@ def test_fts_upload_is_centred_and_drawn_at_the_senders_variance():
     """E46: the level of the values leaves no trace; the draw is the documented one."""
     side, gp = FtsAgent(num_shared=M), example_posterior()
     data, address = example_data(3, 0), Streams(0).of(2, 3)
-    sent = side.upload(gp, data, None, address)
-    high = side.upload(shifted(gp, 100.0), data, None, address)
+    sent = side.upload(gp, data, None, None, address)
+    high = side.upload(shifted(gp, 100.0), data, None, None, address)
     assert high.weights == pytest.approx(sent.weights, abs=1e-9)
     Phi = shared_map(address.streams, M, 3)(gp.X, 0.7)
     expected = draw_weights(Phi, gp.y - 1.1, gp.noise, address.at(Purpose.WEIGHTS))
     assert np.array_equal(sent.weights, expected)
     assert Cost.of(encode(sent)).scalars == M
     assert not np.array_equal(
-        side.upload(gp, data, None, Streams(0).of(3, 3)).weights, sent.weights
+        side.upload(gp, data, None, None, Streams(0).of(3, 3)).weights, sent.weights
     )
 
 
@@ -259,7 +261,7 @@ def test_peers_function_peaks_where_the_peers_values_do():
     )
     gp = GaussianProcess.condition(X, y, hyper)
     side, data, peer = FtsAgent(num_shared=500), None, address_that(False)
-    sent = side.upload(gp, data, None, Streams(0).of(50, 1))
+    sent = side.upload(gp, data, None, None, Streams(0).of(50, 1))
     x = query(side.decision_posterior(gp, sent, 1, peer), peer, 2)
     assert x == pytest.approx([0.8, 0.3], abs=0.1)
 
@@ -292,7 +294,7 @@ def test_fts_as_run_contract():
 def test_fts_as_run_sends_a_candidate_and_queries_the_peers():
     side = FtsPointAgent(domain=Domain.box(3), num_candidates=64)
     local, peer = example_posterior(), address_that(False)
-    sent = side.upload(local, example_data(3, 0), None, peer)
+    sent = side.upload(local, example_data(3, 0), None, None, peer)
     candidates = sobol(64, 3, peer.at(Purpose.CANDIDATES))
     assert (candidates == sent.point).all(axis=1).sum() == 1
     packet = PeerPoint(point=np.array([0.2, 0.9, 0.0]))
@@ -327,8 +329,8 @@ def test_fts_de_upload_knows_no_units():
     """E46: standardised values; the draw is the documented one."""
     side, gp = fts_de(), example_posterior()
     data, address = example_data(3, 0), Streams(0).of(2, 3)
-    sent = side.upload(gp, data, None, address)
-    other = side.upload(shifted(gp, -30.0, 5.0), data, None, address)
+    sent = side.upload(gp, data, None, None, address)
+    other = side.upload(shifted(gp, -30.0, 5.0), data, None, None, address)
     assert other.weights == pytest.approx(sent.weights, abs=1e-6)
     std = gp.y.std(ddof=1)
     Phi = shared_map(address.streams, M, 3)(gp.X)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.side import AgentSide, Aiming, Pointing
+from guidefbo.agent.side import AgentSide, Aiming, Pointing, Studying
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Address, Streams
@@ -32,9 +32,10 @@ def check_agent_side(
     alone, and survives the wire; the posterior it decides on keeps the posterior's
     contract, without a packet and with each of the given ones. `check` lets these pass
     and refuses misfits with a `WireError` that says why; it is asked where a packet
-    comes in, and no decision asks again.
-    A strategy that aims makes a packet of the same type, which is decided on like any;
-    one that points names places of the posterior's dimension.
+    comes in, and no decision asks again. A strategy that studies has the same insight
+    into another posterior of the same data. One that aims makes a packet of the same
+    type, which is decided on like any; one that points names places of the posterior's
+    dimension.
 
     Args:
         side: The strategy's private half.
@@ -63,21 +64,31 @@ def check_agent_side(
                 _check_landmarks(side, used, dim)
 
 
+def _study(side: AgentSide, posterior: GaussianProcess) -> Any:
+    """Return the insight of a strategy that studies, None of others."""
+    if not isinstance(side, Studying):
+        return None
+    insight = side.study(posterior)
+    expect(
+        insight is not None,
+        "An insight must not be None, which says that none was computed.",
+    )
+    return insight
+
+
 def _aim(side: AgentSide, posterior: GaussianProcess, packet: Any) -> Any:
     """Return the packet a strategy that aims decides on; others take it as it is."""
-    if not isinstance(side, Aiming):
+    if packet is None or not isinstance(side, Aiming):
         return packet
-    aimed = side.aimed(posterior, packet)
+    aimed = side.aimed(side.study(posterior), packet)
     expect(
         type(aimed) is type(packet),
         f"Aiming must keep the type of a packet, got {type(aimed)} of {type(packet)}.",
     )
-    if aimed is not None:
-        _check_fit(side, aimed, posterior.dim)
-        again = side.aimed(posterior, packet)
-        expect(
-            encode(again) == encode(aimed), "Aiming twice must give the same packet."
-        )
+    _check_fit(side, aimed, posterior.dim)
+    # Another posterior of the same data: what was remembered of the first is no help.
+    again = side.aimed(side.study(replace(posterior)), packet)
+    expect(encode(again) == encode(aimed), "Aiming twice must give the same packet.")
     return aimed
 
 
@@ -132,13 +143,14 @@ def _check_upload(
     address: Address,
 ) -> None:
     before = data.X.tobytes() + data.y.tobytes()
-    message = side.upload(posterior, data, held, address)
+    message = side.upload(posterior, data, _study(side, posterior), held, address)
     expect(
         data.X.tobytes() + data.y.tobytes() == before,
         "Making an upload must leave the data unchanged.",
     )
     # Another posterior of the same data: what was remembered of the first is no help.
-    again = side.upload(replace(posterior), data, held, address)
+    other = replace(posterior)
+    again = side.upload(other, data, _study(side, other), held, address)
     if message is None or again is None:
         expect(message is again, "A strategy must be silent always or never.")
         return

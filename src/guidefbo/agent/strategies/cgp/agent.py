@@ -60,11 +60,12 @@ class CgpAgent:
         self,
         posterior: GaussianProcess,
         data: Dataset,
+        insight: None,
         held: DesignPacket | None,
         address: Address,
     ) -> DesignUpload:
         """Return the design of highest lower confidence bound, with two levels."""
-        del data, held
+        del data, insight, held
         acquisition = UpperConfidence(
             posterior=self._rounded(posterior), multiplier=-LCB_COEFFICIENT
         )

@@ -37,6 +37,7 @@ class FtsAgent:
         self,
         posterior: GaussianProcess,
         data: Dataset,
+        insight: None,
         held: FeatureWeights | None,
         address: Address,
     ) -> FeatureWeights:
@@ -45,7 +46,7 @@ class FtsAgent:
         Values are centred by the fitted constant mean, which moves no maximum and
         keeps zero, the value where nothing was seen, from being the best one.
         """
-        del data, held
+        del data, insight, held
         gp = posterior
         features = shared_map(address.streams, self.num_shared, gp.dim)
         weights = draw_weights(

@@ -36,11 +36,12 @@ class FtsPointAgent:
         self,
         posterior: GaussianProcess,
         data: Dataset,
+        insight: None,
         held: PeerPoint | None,
         address: Address,
     ) -> PeerPoint:
         """Return where one joint draw of the posterior peaks."""
-        del data, held
+        del data, insight, held
         candidates = self.domain.spread(
             self.num_candidates, address.at(Purpose.CANDIDATES)
         )

@@ -50,11 +50,12 @@ class FtsDeAgent:
         self,
         posterior: GaussianProcess,
         data: Dataset,
+        insight: None,
         held: RegionWeights | None,
         address: Address,
     ) -> FeatureWeights:
         """Return one draw of the weights, for standardised values."""
-        del data, held
+        del data, insight, held
         gp = posterior
         features = shared_map(address.streams, self.num_shared, gp.dim)
         mean, spread = scale_of(gp.y)

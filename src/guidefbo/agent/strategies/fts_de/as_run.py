@@ -53,11 +53,12 @@ class FtsDeAsRunAgent:
         self,
         posterior: GaussianProcess,
         data: Dataset,
+        insight: None,
         held: RegionWeights | None,
         address: Address,
     ) -> FeatureWeights:
         """Return one draw of the weights, for the values as they are."""
-        del data, held
+        del data, insight, held
         gp = posterior
         features = paired_map(address.streams, self.num_shared, gp.dim)
         weights = draw_weights(

@@ -45,11 +45,12 @@ class GuideAgent:
         self,
         posterior: GaussianProcess,
         data: Dataset,
+        insight: None,
         held: GuidancePacket | None,
         address: Address,
     ) -> OptimumUpload:
         """Return the dominant component of the optimum distribution, with its score."""
-        del held
+        del insight, held
         candidates = self.domain.sample(
             self.num_candidates, address.at(Purpose.CANDIDATES)
         )
