@@ -23,6 +23,11 @@ def parse(text):
     return rows, order
 
 
+def module_file(module):
+    """Return the file of a module of the package, or of a part of the tests."""
+    return (ROOT if module.startswith("tests/") else SOURCE) / module
+
+
 def tags_closing_lines(path):
     found = TAG_AT_LINE_END.findall(path.read_text())
     return {tag.strip() for group in found for tag in group.split(",")}
@@ -47,7 +52,7 @@ def test_named_files_exist(table):
     absent = [
         f"{tag}: {path.relative_to(ROOT)}"
         for tag, (_, _, module, test) in table.items()
-        for path in (SOURCE / module, TESTS / test)
+        for path in (module_file(module), TESTS / test)
         if not path.is_file()
     ]
     assert not absent, f"docs/equations.md names files that do not exist: {absent}"
@@ -57,8 +62,8 @@ def test_every_tag_closes_a_line_of_its_module(table):
     lacking = [
         f"{tag}: {module}"
         for tag, (_, _, module, _) in table.items()
-        if not (SOURCE / module).is_file()
-        or tag not in tags_closing_lines(SOURCE / module)
+        if not module_file(module).is_file()
+        or tag not in tags_closing_lines(module_file(module))
     ]
     assert not lacking, f"tags without code: {lacking}"
 

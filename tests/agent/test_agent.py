@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from guidefbo.agent.catalog import BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
 from tests.agent.numerics import make_data, make_gp
 
 from guidefbo.agent.belief.mixture import OptimumBelief
 from guidefbo.agent.belief.single_gaussian import SingleGaussian
-from guidefbo.agent.catalog import BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.decision.search import SearchSettings
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
@@ -105,7 +105,7 @@ def test_upload_is_the_dominant_component_with_its_score():
         masses = np.array([0.2, 0.3, 0.5])
         return OptimumBelief(masses=masses, centers=centers, variances=variances)
 
-    upload = guide(belief=belief).upload(gp, data, None, Streams(1).of(0, 1))
+    upload = guide(belief=belief).upload(gp, data, None, None, Streams(1).of(0, 1))
     assert upload.mass == 0.5
     assert upload.center.tolist() == [0.4, 0.6]
     assert upload.variance.tolist() == [0.05, 0.06]
@@ -125,7 +125,7 @@ def test_upload_candidates_are_uniform_and_fresh_every_round():
     data = Dataset(X=gp.X, y=np.arange(6.0))
     for t in (1, 1, 2):
         guide(sampler=spy, num_candidates=500).upload(
-            gp, data, None, Streams(0).of(3, t)
+            gp, data, None, None, Streams(0).of(3, t)
         )
     assert seen[0].shape == (500, 2)
     assert (seen[0] == seen[1]).all()
@@ -138,7 +138,7 @@ def test_upload_of_equal_observations_stays_within_the_wire():
     # E14: without any spread the score is in units of the value, and clipped.
     gp = make_gp(1, 2)
     data = Dataset(X=gp.X, y=np.array([1e8]))
-    upload = guide().upload(gp, data, None, Streams(0).of(0, 1))
+    upload = guide().upload(gp, data, None, None, Streams(0).of(0, 1))
     assert upload.value_score == -MAX_SCORE
 
 
@@ -155,14 +155,34 @@ def test_guidance_decides_only_when_a_packet_arrived():
 
 
 def test_a_packet_of_another_dimension_is_refused():
+    """At the door: the agent then decides as if nothing had come."""
+    agent = make_agent()
     with pytest.raises(WireError, match="dimension 2, got 3"):
-        guide().decision_posterior(make_gp(6, 2), make_packet(3), 1, ADDRESS)
+        agent.receive(make_packet(3))
+    assert (agent.ask() == make_agent().ask()).all()
+    agent.receive(None)
+    assert (agent.ask() == make_agent().ask()).all()
+
+
+def test_a_packet_is_checked_once(monkeypatch):
+    """Where it comes in; the decision and the next upload trust what passed."""
+    calls, check = [], GuideAgent.check
+
+    def counted(self, packet, dim):
+        calls.append(dim)
+        check(self, packet, dim)
+
+    monkeypatch.setattr(GuideAgent, "check", counted)
+    agent = make_agent()
+    play(agent, 1, make_packet())
+    agent.upload()
+    assert calls == [2]
 
 
 def test_the_independent_agent_hears_and_says_nothing():
     gp, side = make_gp(6, 2), IndependentAgent()
     data = Dataset(X=gp.X, y=np.arange(6.0))
-    assert side.upload(gp, data, None, Streams(0).of(0, 1)) is None
+    assert side.upload(gp, data, None, None, Streams(0).of(0, 1)) is None
     assert side.decision_posterior(gp, make_packet(), 1, ADDRESS) is gp
 
 

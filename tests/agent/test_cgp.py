@@ -127,7 +127,7 @@ def test_uploaded_design_has_the_highest_lower_bound():
         gp = make_gp(6, 1, seed)
         grid = np.linspace(0.0, 1.0, 20_001)[:, None]
         mean, std = gp.predict(grid)
-        message = agent(1).upload(gp, None, None, address())
+        message = agent(1).upload(gp, None, None, None, address())
         mean_there, std_there = gp.predict(message.design[None])
         assert message.lower_bound == pytest.approx((mean_there - 2 * std_there)[0])
         # All starts climb as one function, so none is polished to the last digit.
@@ -145,7 +145,7 @@ def test_upload_by_hand():
     )
     x = np.array([0.3, 0.8])
     gp = GaussianProcess.condition(x[None], np.array([3.0]), hyper)
-    message = agent(2).upload(gp, None, None, address())
+    message = agent(2).upload(gp, None, None, None, address())
     assert message.design == pytest.approx(x, abs=1e-4)
     assert message.best_mean == pytest.approx(2.6)
     assert message.lower_bound == pytest.approx(2.6 - 2.0 * np.sqrt(0.2))
@@ -153,14 +153,14 @@ def test_upload_by_hand():
 
 def test_upload_has_12_scalars_in_ten_dimensions():
     """E62."""
-    message = agent(10).upload(make_gp(12, 10), None, None, address())
+    message = agent(10).upload(make_gp(12, 10), None, None, None, address())
     assert Cost.of(encode(message)).scalars == 12
 
 
 def test_decision_recovers_the_level_that_was_uploaded():
     """E55: the same posterior and address give the same number."""
     gp, side = make_gp(12, 3), agent()
-    assert side.upload(gp, None, None, address()).best_mean == side.best_mean(
+    assert side.upload(gp, None, None, None, address()).best_mean == side.best_mean(
         gp, address()
     )
 
@@ -172,7 +172,7 @@ def test_steps_are_kept_by_the_search():
     local = make_gp(8, 2)
     gp = GaussianProcess.condition(X, local.y, local.hyper)
     side = agent(2, domain=domain, search=SearchSettings(num_starts=4))
-    message = side.upload(gp, None, None, address())
+    message = side.upload(gp, None, None, None, address())
     assert np.array_equal(domain.snap(message.design[None])[0], message.design)
     cells = domain.snap(np.linspace(0.01, 0.99, 50)[:, None].repeat(2, axis=1))[:, 0]
     fine = np.linspace(0.0, 1.0, 2001)
@@ -466,7 +466,7 @@ def test_a_full_packet_is_served():
 def test_wrong_dimension_is_refused():
     packet = DesignPacket(designs=np.full((1, 4), 0.5))
     with pytest.raises(WireError, match="dimension 3, got 4"):
-        agent().decision_posterior(example_posterior(3, 0), packet, 1, address())
+        agent().check(packet, 3)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -476,7 +476,7 @@ def test_groups_of_one_reproduce_the_plain_rule(name):
     side, server = cgp_agent(chosen, Domain.box(3), None), cgp_server(chosen)
     posteriors = {n: make_gp(10, 3, seed=n) for n in range(4)}
     uploads = {
-        n: side.upload(gp, None, None, Streams(0).of(n, 1))
+        n: side.upload(gp, None, None, None, Streams(0).of(n, 1))
         for n, gp in posteriors.items()
     }
     packets = server.aggregate(uploads, 1, stream(Purpose.DISPATCH))
@@ -497,7 +497,9 @@ def test_groups_of_one_reproduce_the_plain_rule(name):
 def test_no_design_passes_when_no_bound_exceeds_the_own_best():
     """E57: equal posteriors have equal levels, and a bound lies below the mean."""
     gp, side = make_gp(10, 3), agent()
-    uploads = {n: side.upload(gp, None, None, Streams(0).of(n, 1)) for n in range(4)}
+    uploads = {
+        n: side.upload(gp, None, None, None, Streams(0).of(n, 1)) for n in range(4)
+    }
     packets = cgp_server(Settings()).aggregate(uploads, 1, stream(Purpose.DISPATCH))
     assert all(not len(packet) for packet in packets.values())
 
@@ -512,7 +514,7 @@ def test_a_neighbour_who_knows_better_is_believed():
     poor = GaussianProcess.condition(np.array([[0.1, 0.9]]), np.zeros(1), hyper)
     rich = GaussianProcess.condition(peak, np.array([1.5]), hyper)
     uploads: dict[int, DesignUpload] = {
-        n: side.upload(gp, None, None, Streams(0).of(n, 1))
+        n: side.upload(gp, None, None, None, Streams(0).of(n, 1))
         for n, gp in enumerate((poor, rich))
     }
     packets = cgp_server(Settings()).aggregate(uploads, 1, stream(Purpose.DISPATCH))

@@ -1,17 +1,20 @@
 """The consensus agent: where the mean peaks, how sure that is, and what it does."""
 
-import gc
-import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from guidefbo.agent.catalog import AIMS
+from guidefbo.methods.build_consensus import consensus_agent, consensus_server
+from guidefbo.methods.settings import Settings
 from tests.agent.numerics import differences, make_gp
 from tests.site.sites import SPACES, told
 
-from guidefbo.agent.catalog import AIMS
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.decision.search import ascend
+from guidefbo.agent.decision.search import SearchSettings, ascend
+from guidefbo.agent.decision.ucb import UpperConfidenceBound
+from guidefbo.agent.loop import RoundAgent
+from guidefbo.agent.policy import Policy
 from guidefbo.agent.strategies.consensus.peak import TrendMean, find_peak, peak_variance
 from guidefbo.agent.surrogate.curvature import gradient_covariance, mean_hessian
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
@@ -23,8 +26,6 @@ from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError, WireError
 from guidefbo.core.space.parameters import Int
 from guidefbo.core.streams import Streams
-from guidefbo.methods.build_consensus import consensus_agent, consensus_server
-from guidefbo.methods.settings import Settings
 from guidefbo.testing import check_agent_side, check_codec
 from guidefbo.testing.expect import expect_gradient
 from guidefbo.wire.codec import encode
@@ -446,6 +447,10 @@ def test_a_side_is_surer_with_more_data():
 # The upload.
 
 
+def upload(side, gp, data, held=None):
+    return side.upload(gp, data, side.study(gp), held, address())
+
+
 @pytest.mark.parametrize("dim", [1, 3])
 @pytest.mark.parametrize("place", ["trend", "process"])
 def test_contract(dim, place):
@@ -465,7 +470,7 @@ def test_little_data_give_a_message_all_the_same(values, d):
     X = np.random.default_rng(0).random((len(y), d))
     X[1:2] = X[:1]
     fitted = MODEL.fit(Dataset(X=X, y=y))
-    message = agent(d).upload(fitted.posterior, fitted.data, None, address())
+    message = upload(agent(d), fitted.posterior, fitted.data)
     check_codec(message)
     assert message.mass == 1.0
     if np.ptp(y) == 0.0:
@@ -493,7 +498,7 @@ def test_every_space(name, num_results):
 def test_exact_data_claim_no_more_than_the_sharpest():
     gp = bowl(200, 1, noise_std=1e-3)
     data = Dataset(X=gp.X, y=gp.y)
-    message = agent(1).upload(gp, data, None, address())
+    message = upload(agent(1), gp, data)
     assert message.variance.tolist() == [SHARPEST]
     assert message.center == pytest.approx([0.6], abs=0.02)
 
@@ -503,7 +508,7 @@ def test_place_says_which_model_it_is(place):
     """The upload is the peak of that model and its variance there."""
     gp = bowl(15, 3, noise_std=0.2)
     data = Dataset(X=gp.X, y=gp.y)
-    message = agent(place=place).upload(gp, data, None, address())
+    message = upload(agent(place=place), gp, data)
     model = TrendPosterior.fit(gp) if place == "trend" else plain(gp)
     x = find_peak(model, Domain.box(3))
     assert np.array_equal(message.center, x)
@@ -516,9 +521,7 @@ def test_place_says_which_model_it_is(place):
 def test_upload_ignores_what_was_received():
     gp = bowl(20, 3)
     data = Dataset(X=gp.X, y=gp.y)
-    first, second = (
-        agent().upload(gp, data, held, address()) for held in (None, packet())
-    )
+    first, second = (upload(agent(), gp, data, held) for held in (None, packet()))
     assert encode(first) == encode(second)
 
 
@@ -579,35 +582,33 @@ def test_no_packet_makes_the_field_larger_than_one():
 
 
 def test_packet_of_another_dimension_is_refused():
-    for use in (
-        lambda gp: agent().decision_posterior(gp, packet(2), 1, address()),
-        lambda gp: agent().aimed(gp, packet(2)),
-    ):
-        with pytest.raises(WireError, match="dimension 3, got 2"):
-            use(bowl(10, 3))
+    with pytest.raises(WireError, match="dimension 3, got 2"):
+        agent().check(packet(2), 3)
 
 
 def widening(side, gp, received, X):
     """Return the factor on the standard deviation, less one."""
-    guided = side.decision_posterior(gp, side.aimed(gp, received), 1, address())
+    guided = side.decision_posterior(
+        gp, side.aimed(side.study(gp), received), 1, address()
+    )
     return guided.predict(X)[1] / gp.predict(X)[1] - 1.0
 
 
 def looks(side, gp, received):
     """Return where the agent looks."""
-    return side.aimed(gp, received).components.centers
+    return side.aimed(side.study(gp), received).components.centers
 
 
-@pytest.mark.parametrize("received", [None, nothing()], ids=["none", "empty"])
-def test_alone_there_is_nothing_to_look_at(received):
-    assert agent().aimed(bowl(10, 3), received) is received
+def test_alone_there_is_nothing_to_look_at():
+    side, received = agent(), nothing()
+    assert side.aimed(side.study(bowl(10, 3)), received) is received
 
 
 def test_own_and_others_are_looked_at_as_they_are():
     gp, received = bowl(20, 3), packet(variance=0.03)
     assert np.array_equal(looks(agent(aim="others"), gp, received)[0], np.full(3, 0.3))
     side = agent(aim="own")
-    assert np.array_equal(looks(side, gp, received)[0], side.place(gp).center)
+    assert np.array_equal(looks(side, gp, received)[0], side.study(gp).center)
 
 
 @pytest.mark.parametrize("aim", AIMS)
@@ -616,7 +617,7 @@ def test_the_field_is_where_the_agent_looks(aim):
     gp, received = bowl(20, 3, noise_std=0.3), packet(variance=0.03)
     side = agent(aim=aim, min_spread=0.01)
     (x,) = looks(side, gp, received)
-    _, v = side.place(gp)
+    _, v = side.study(gp)
     s = np.full(3, 0.03)
     spread = {"blend": v * s / (v + s), "others": s, "own": v}[aim]
     X = x + np.vstack([np.zeros(3), np.diag(np.sqrt(spread))])
@@ -639,15 +640,15 @@ def test_who_knows_little_listens_more():
         gp = bowl(n, 3, noise_std=0.3)
         side = agent()
         (x,) = looks(side, gp, received)
-        y, v = side.place(gp)
+        y, v = side.study(gp)
         share = (x - y) / (0.3 - y)
         assert share == pytest.approx(v / (v + 0.01), rel=1e-9)
         shares.append(share.mean())
     assert shares[0] > shares[1] > shares[2]
 
 
-def test_a_place_is_worked_out_once(monkeypatch):
-    """For the upload and the decision of a round, and forgotten with the posterior."""
+def test_a_place_is_worked_out_once_a_fit(monkeypatch):
+    """By the agent that holds the fit, and only where something needs it."""
     calls = []
 
     def counted(model, domain):
@@ -655,15 +656,30 @@ def test_a_place_is_worked_out_once(monkeypatch):
         return find_peak(model, domain)
 
     monkeypatch.setattr("guidefbo.agent.strategies.consensus.agent.find_peak", counted)
-    side, gp = agent(), bowl(20, 3)
-    side.upload(gp, Dataset(X=gp.X, y=gp.y), None, address())
-    side.aimed(gp, packet())
+    gp = bowl(20, 3)
+    policy = Policy(
+        domain=Domain.box(3),
+        model=MODEL,
+        side=agent(),
+        rule=UpperConfidenceBound(beta=4.0),
+        search=SearchSettings(num_raw=16, num_starts=2, max_iterations=3),
+    )
+    data = Dataset(X=gp.X, y=gp.y)
+    site = RoundAgent(agent_id=0, data=data, policy=policy, streams=Streams(0))
+    site.ask()
+    site.receive(None)
+    site.ask()
+    assert not calls
+    site.upload()
+    site.receive(packet())
+    site.upload()
+    x = site.ask()
     assert len(calls) == 1
-    side.place(bowl(20, 3))
+    site.tell(x, 0.0)
+    site.ask()
+    assert len(calls) == 1
+    site.upload()
     assert len(calls) == 2
-    gc.collect()
-    assert list(side._places) == [gp]
-    assert not pickle.loads(pickle.dumps(side))._places
 
 
 def test_spread_of_a_place_is_at_most_the_box():

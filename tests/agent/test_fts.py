@@ -19,7 +19,8 @@ from guidefbo.agent.paths.shared import (
     shared_map,
     weight_mean,
 )
-from guidefbo.agent.strategies.fts.agent import FtsAgent, FtsPointAgent
+from guidefbo.agent.strategies.fts.agent import FtsAgent
+from guidefbo.agent.strategies.fts.as_run import FtsPointAgent
 from guidefbo.agent.strategies.fts_de.agent import FtsDeAgent, RegionalPath
 from guidefbo.agent.surrogate.certain import CertainPosterior
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
@@ -122,7 +123,9 @@ def test_gradient_of_a_path(dim):
 
 def test_all_agents_hold_the_same_map():
     first = shared_map(Streams(3), M, 2)
-    assert shared_map(Streams(3).of(5, 7).streams, M, 2) is first
+    again = shared_map(Streams(3).of(5, 7).streams, M, 2)
+    assert np.array_equal(again.phases, first.phases)
+    assert np.array_equal(again.frequencies, first.frequencies)
     other = shared_map(Streams(4), M, 2)
     assert not np.array_equal(other.phases, first.phases)
     assert shared_map(Streams(3), M, 3).frequencies.shape == (M, 3)
@@ -238,15 +241,15 @@ def test_fts_upload_is_centred_and_drawn_at_the_senders_variance():
     """E46: the level of the values leaves no trace; the draw is the documented one."""
     side, gp = FtsAgent(num_shared=M), example_posterior()
     data, address = example_data(3, 0), Streams(0).of(2, 3)
-    sent = side.upload(gp, data, None, address)
-    high = side.upload(shifted(gp, 100.0), data, None, address)
+    sent = side.upload(gp, data, None, None, address)
+    high = side.upload(shifted(gp, 100.0), data, None, None, address)
     assert high.weights == pytest.approx(sent.weights, abs=1e-9)
     Phi = shared_map(address.streams, M, 3)(gp.X, 0.7)
     expected = draw_weights(Phi, gp.y - 1.1, gp.noise, address.at(Purpose.WEIGHTS))
     assert np.array_equal(sent.weights, expected)
     assert Cost.of(encode(sent)).scalars == M
     assert not np.array_equal(
-        side.upload(gp, data, None, Streams(0).of(3, 3)).weights, sent.weights
+        side.upload(gp, data, None, None, Streams(0).of(3, 3)).weights, sent.weights
     )
 
 
@@ -259,7 +262,7 @@ def test_peers_function_peaks_where_the_peers_values_do():
     )
     gp = GaussianProcess.condition(X, y, hyper)
     side, data, peer = FtsAgent(num_shared=500), None, address_that(False)
-    sent = side.upload(gp, data, None, Streams(0).of(50, 1))
+    sent = side.upload(gp, data, None, None, Streams(0).of(50, 1))
     x = query(side.decision_posterior(gp, sent, 1, peer), peer, 2)
     assert x == pytest.approx([0.8, 0.3], abs=0.1)
 
@@ -274,7 +277,7 @@ def query(posterior, address, dim, rule=PATH):
 def test_fts_refuses_weights_of_another_length():
     side, packet = FtsAgent(num_shared=M), FeatureWeights(weights=np.ones(M + 1))
     with pytest.raises(WireError, match=f"{M} feature weights, got {M + 1}"):
-        side.decision_posterior(example_posterior(), packet, 1, address_that(False))
+        side.check(packet, 3)
 
 
 # FTS as run.
@@ -292,7 +295,7 @@ def test_fts_as_run_contract():
 def test_fts_as_run_sends_a_candidate_and_queries_the_peers():
     side = FtsPointAgent(domain=Domain.box(3), num_candidates=64)
     local, peer = example_posterior(), address_that(False)
-    sent = side.upload(local, example_data(3, 0), None, peer)
+    sent = side.upload(local, example_data(3, 0), None, None, peer)
     candidates = sobol(64, 3, peer.at(Purpose.CANDIDATES))
     assert (candidates == sent.point).all(axis=1).sum() == 1
     packet = PeerPoint(point=np.array([0.2, 0.9, 0.0]))
@@ -304,7 +307,7 @@ def test_fts_as_run_sends_a_candidate_and_queries_the_peers():
     grid = GridThompsonSampling(num_points=8)
     assert query(decided, peer, 3, grid) == pytest.approx(packet.point, abs=1e-4)
     with pytest.raises(WireError, match="dimension 3, got 2"):
-        side.decision_posterior(local, PeerPoint(point=np.ones(2)), 1, peer)
+        side.check(PeerPoint(point=np.ones(2)), 3)
 
 
 # FTS-DE.
@@ -327,8 +330,8 @@ def test_fts_de_upload_knows_no_units():
     """E46: standardised values; the draw is the documented one."""
     side, gp = fts_de(), example_posterior()
     data, address = example_data(3, 0), Streams(0).of(2, 3)
-    sent = side.upload(gp, data, None, address)
-    other = side.upload(shifted(gp, -30.0, 5.0), data, None, address)
+    sent = side.upload(gp, data, None, None, address)
+    other = side.upload(shifted(gp, -30.0, 5.0), data, None, None, address)
     assert other.weights == pytest.approx(sent.weights, abs=1e-6)
     std = gp.y.std(ddof=1)
     Phi = shared_map(address.streams, M, 3)(gp.X)
@@ -418,11 +421,10 @@ def test_regional_path_has_the_gradient_of_its_values():
 
 
 def test_fts_de_refuses_packets_of_another_size():
-    side, local, peer = fts_de(), example_posterior(), address_that(False)
     with pytest.raises(WireError, match="4 regions, got 2"):
-        side.decision_posterior(local, RegionWeights(weights=np.ones((2, M))), 1, peer)
+        fts_de().check(RegionWeights(weights=np.ones((2, M))), 3)
     with pytest.raises(WireError, match=f"{M} feature weights, got 3"):
-        side.decision_posterior(local, RegionWeights(weights=np.ones((4, 3))), 1, peer)
+        fts_de().check(RegionWeights(weights=np.ones((4, 3))), 3)
 
 
 # The builders.

@@ -5,6 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from guidefbo.methods.build import build_policy
+from guidefbo.methods.catalog import METHODS, find_method
+from guidefbo.methods.settings import Settings
 from tests.agent.numerics import make_data
 from tests.site.sites import LIGHT, LIGHTER, SPACES, packet
 
@@ -22,9 +25,6 @@ from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.methods.build import build_policy
-from guidefbo.methods.catalog import METHODS, find_method
-from guidefbo.methods.settings import Settings
 from guidefbo.wire.consensus import ConsensusPacket
 
 MODEL = Model(noise_std=0.1, priors=Priors())
@@ -36,11 +36,16 @@ class Mute:
 
     inner: Any
 
-    def upload(self, posterior, data, held, address):
-        return self.inner.upload(posterior, data, held, address)
+    def upload(self, posterior, data, insight, held, address):
+        return self.inner.upload(posterior, data, insight, held, address)
 
     def decision_posterior(self, posterior, packet, t, address):
         return self.inner.decision_posterior(posterior, packet, t, address)
+
+
+def decide(policy, fitted, told, address, missing=None):
+    """Return the query of the first round, with what the strategy makes of the fit."""
+    return policy.decide(fitted, policy.study(fitted), told, 1, address, missing)
 
 
 def policy_of(domain, method="consensus-ucb", **settings):
@@ -90,7 +95,7 @@ def cornered():
 def test_a_narrow_field_far_from_all_data_is_found(rule):
     """With a standard deviation of 0.05 it covers next to nothing of the cube."""
     policy = policy_of(Domain.box(10), f"consensus-{rule}", max_strength=3)
-    x = policy.decide(cornered(), place(NARROW, 0.05), 1, address())
+    x = decide(policy, cornered(), place(NARROW, 0.05), address())
     # Within the field: two of its standard deviations in every coordinate.
     assert np.abs(x - NARROW).max() < 0.1
 
@@ -105,9 +110,9 @@ def test_without_landmarks_it_is_missed():
     mute = replace(policy, side=Mute(policy.side))
     fitted = cornered()
     for seed in range(3):
-        x = mute.decide(fitted, place(NARROW, 0.05), 1, address(seed))
+        x = decide(mute, fitted, place(NARROW, 0.05), address(seed))
         assert np.abs(x - NARROW).max() > 0.2
-        alone = mute.decide(fitted, None, 1, address(seed))
+        alone = decide(mute, fitted, None, address(seed))
         assert x == pytest.approx(alone, abs=1e-9)
 
 
@@ -125,7 +130,7 @@ def test_a_landmark_is_a_start_like_any_other():
         address().at(Purpose.SEARCH),
         near=np.array([[0.2, 0.9, 0.4]]),
     )
-    assert np.array_equal(policy.decide(fitted, told, 1, address()), expected)
+    assert np.array_equal(decide(policy, fitted, told, address()), expected)
 
 
 # Where the domain is not the cube.
@@ -141,7 +146,7 @@ def test_landmarks_are_admitted_into_the_domain(name, center):
     X = domain.sample(6, np.random.default_rng(0))
     fitted = fitted_on(X, np.sin(3.0 * X.sum(axis=1)))
     told = place(np.full(domain.dim, center), 0.1)
-    x = policy.decide(fitted, told, 1, address())
+    x = decide(policy, fitted, told, address())
     assert np.array_equal(domain.snap(x[None])[0], x)
     if domain.polytope is not None:
         assert domain.polytope.contains(x[None, domain.columns]).all()
@@ -153,7 +158,7 @@ def test_a_narrow_field_is_found_among_steps():
     X = domain.snap(0.3 * np.random.default_rng(0).random((30, 10)))
     fitted = fitted_on(X, np.zeros(30))
     policy = policy_of(domain, max_strength=3, num_starts=3, num_raw=16)
-    x = policy.decide(fitted, place(NARROW, 0.05), 1, address())
+    x = decide(policy, fitted, place(NARROW, 0.05), address())
     assert np.array_equal(domain.snap(x[None])[0], x)
     assert np.abs(x - NARROW).max() < 0.15
 
@@ -189,8 +194,8 @@ def test_the_search_starts_where_the_agent_looks(monkeypatch):
         return maximise_acquisition(*args, near=near, **kwargs)
 
     monkeypatch.setattr("guidefbo.agent.policy.maximise_acquisition", watched)
-    policy.decide(fitted, told, 1, address())
-    own, v = policy.side.place(fitted.posterior)
+    decide(policy, fitted, told, address())
+    own, v = policy.side.study(fitted.posterior)
     between = (own / v + np.array([0.2, 0.9, 0.4]) / 0.04) / (1.0 / v + 1.0 / 0.04)
     assert starts[0] == pytest.approx(between[None], rel=1e-12)
 
@@ -229,7 +234,7 @@ def test_without_landmarks_a_decision_is_as_it_was(method):
             address().at(Purpose.SEARCH),
             near=near,
         )
-        x = policy.decide(fitted, told, 1, address(), missing)
+        x = decide(policy, fitted, told, address(), missing)
         assert np.array_equal(x, expected)
 
 
@@ -237,11 +242,7 @@ def test_without_landmarks_a_decision_is_as_it_was(method):
 
 
 @pytest.mark.parametrize("name", ["box", "mixed", "cut"])
-@pytest.mark.parametrize("is_missing", [False, True])
-def test_packet_of_another_dimension_is_refused_in_words(name, is_missing):
+def test_packet_of_another_dimension_is_refused_in_words(name):
     domain = SPACES[name].domain
-    X = domain.sample(6, np.random.default_rng(0))
-    fitted = fitted_on(X, X.sum(axis=1))
-    missing = Missing.none(domain.dim) if is_missing else None
     with pytest.raises(WireError, match=f"dimension {domain.dim}, got 1"):
-        policy_of(domain, **LIGHTER).decide(fitted, place([0.5]), 1, address(), missing)
+        policy_of(domain).check(place([0.5]))

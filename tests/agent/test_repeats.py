@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from guidefbo.methods.build import build_policy
+from guidefbo.methods.catalog import METHODS
+from guidefbo.methods.settings import Settings
 from tests.agent.numerics import make_data
 
 from guidefbo import Agent, Bool, Choice, Float, Int, Space
@@ -22,9 +25,6 @@ from guidefbo.core.domain import Domain
 from guidefbo.core.space.parameters import Choice as Options
 from guidefbo.core.space.polytope import Polytope
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.methods.build import build_policy
-from guidefbo.methods.catalog import METHODS
-from guidefbo.methods.settings import Settings
 
 MODEL = Model(noise_std=0.1, priors=Priors())
 CORNER = np.ones(2)
@@ -115,8 +115,8 @@ def observations(with_corner):
 def test_a_corner_observed_before_is_replaced():
     """E79: the search ends at (1, 1) exactly, which was observed."""
     fitted = observations(with_corner=True)
-    assert (policy(ask_again).decide(fitted, None, 4, ADDRESS) == CORNER).all()
-    x = policy(ask_anywhere).decide(fitted, None, 4, ADDRESS)
+    assert (policy(ask_again).decide(fitted, None, None, 4, ADDRESS) == CORNER).all()
+    x = policy(ask_anywhere).decide(fitted, None, None, 4, ADDRESS)
     drawn = Streams(3).at(Purpose.REPEAT, agent=5, t=4).random((NUM_DRAWS, 2))
     assert (x == drawn[0]).all()
 
@@ -126,13 +126,13 @@ def test_no_point_that_is_pending_takes_its_place():
     drawn = Streams(3).at(Purpose.REPEAT, agent=5, t=4).random((NUM_DRAWS, 2))
     pending, nothing = drawn[:2], np.empty((0, 2))
     missing = Missing(pending=pending, failed=nothing, radii=np.empty(0), known=nothing)
-    x = policy(ask_anywhere).decide(fitted, None, 4, ADDRESS, missing)
+    x = policy(ask_anywhere).decide(fitted, None, None, 4, ADDRESS, missing)
     assert (x == drawn[2]).all()
 
 
 def test_a_corner_not_observed_before_is_asked():
     fitted = observations(with_corner=False)
-    assert (policy(ask_anywhere).decide(fitted, None, 4, ADDRESS) == CORNER).all()
+    assert (policy(ask_anywhere).decide(fitted, None, None, 4, ADDRESS) == CORNER).all()
 
 
 @pytest.mark.parametrize("name", METHODS)

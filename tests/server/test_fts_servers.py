@@ -7,16 +7,12 @@ from guidefbo.methods.settings import Settings
 
 from guidefbo.core.errors import SettingsError, WireError
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.server.strategies.fts.server import (
-    FtsPointServer,
-    FtsServer,
-    any_other,
-    anybody,
-)
+from guidefbo.server.strategies.fts.as_run import FtsPointServer, anybody
+from guidefbo.server.strategies.fts.server import FtsServer, any_other
+from guidefbo.server.strategies.fts_de.as_run import by_region_index
 from guidefbo.server.strategies.fts_de.privacy import PrivateAverage
 from guidefbo.server.strategies.fts_de.server import (
     FtsDeServer,
-    by_region_index,
     fading,
     own_logit,
     plain_average,

@@ -4,16 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from guidefbo.methods.build import build_agent_side, build_rule, build_server_side
+from guidefbo.methods.catalog import METHODS, RULES, RULES_OF, STRATEGIES, Method
+from guidefbo.methods.settings import Settings
 
+from guidefbo.agent.side import Studying
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.methods.build import build_agent_side, build_rule, build_server_side
-from guidefbo.methods.catalog import METHODS, RULES, RULES_OF, STRATEGIES, Method
-from guidefbo.methods.settings import Settings
 from guidefbo.testing import (
     check_agent_side,
     check_posterior,
@@ -71,6 +72,10 @@ def test_agent_side_without_federation():
     )
 
 
+def insight_of(side, posterior):
+    return side.study(posterior) if isinstance(side, Studying) else None
+
+
 @pytest.mark.parametrize("mode", ["method", "as-run"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_both_sides_of_every_strategy(strategy, mode):
@@ -86,6 +91,7 @@ def test_both_sides_of_every_strategy(strategy, mode):
         agent: side.upload(
             example_posterior(3, agent),
             example_data(3, agent),
+            insight_of(side, example_posterior(3, agent)),
             None,
             Streams(0).of(agent, 1),
         )
@@ -242,9 +248,9 @@ class Unrepeatable:
         self.side = build_agent_side(METHODS["guide-ucb"], LIGHT, Domain.box(3), MODEL)
         self.count = 0
 
-    def upload(self, posterior, data, held, address):
+    def upload(self, posterior, data, insight, held, address):
         self.count += 1
-        message = self.side.upload(posterior, data, held, address)
+        message = self.side.upload(posterior, data, insight, held, address)
         return replace(message, value_score=message.value_score + self.count)
 
     def decision_posterior(self, posterior, packet, t):
@@ -281,7 +287,7 @@ def test_agent_suite_notices():
         check_agent_side(Lax(refuse_silently), misfits=misfits)
     with pytest.raises(AssertionError, match="does not fit must not pass"):
         check_agent_side(Lax(lambda packet, dim: None), misfits=misfits)
-    careless = Lax(Lax(None).side.check)
-    careless.decision_posterior = lambda posterior, *given: posterior
-    with pytest.raises(AssertionError, match="must not be decided on, in round 1"):
-        check_agent_side(careless, misfits=misfits)
+    blank = Lax(Lax(None).side.check)
+    blank.study = lambda posterior: None
+    with pytest.raises(AssertionError, match="insight must not be None"):
+        check_agent_side(blank)

@@ -1,12 +1,14 @@
 """Sites that seek a consensus by exchanging messages."""
 
+import numpy as np
 import pytest
+from guidefbo.server.catalog import FUSIONS
+from guidefbo.site.merge import merge
 from tests.site.sites import SPACES, in_space, make, packet, quietly, told
 
 from guidefbo import Agent
+from guidefbo.agent.strategies.consensus.agent import ConsensusAgent
 from guidefbo.core.errors import GuidanceWarning, WireError
-from guidefbo.server.catalog import FUSIONS
-from guidefbo.site.merge import merge
 from guidefbo.wire.codec import decode, encode
 from guidefbo.wire.consensus import ConsensusPacket
 
@@ -57,25 +59,50 @@ def test_a_packet_is_what_the_other_said():
     assert heard.variances[0] == pytest.approx(other.upload().variance, rel=1e-12)
 
 
+def test_the_own_place_is_computed_once_a_fit(monkeypatch):
+    """For the message and all guided questions; a site alone never computes it."""
+    calls, study = [], ConsensusAgent.study
+
+    def counted(self, posterior):
+        calls.append(len(posterior.y))
+        return study(self, posterior)
+
+    monkeypatch.setattr(ConsensusAgent, "study", counted)
+    site, other = (told("box", 6, method=METHOD, seed=n) for n in (1, 2))
+    site.ask(2)
+    assert not calls
+    packets = merge({"one": site.upload(), "other": other.upload()}, method=METHOD)
+    assert calls == [6, 6]
+    site.receive(packets["one"])
+    site.upload()
+    assert all(trial.guided for trial in site.ask(3))
+    assert calls == [6, 6]
+    site.tell({"x": 0.3, "y": 20.0}, 0.4)
+    site.ask(2)
+    assert calls == [6, 6, 7]
+
+
 @pytest.mark.parametrize("num_pending", [0, 5])
 def test_what_is_imagined_does_not_move_the_own_place(num_pending, monkeypatch):
     """E88: results that are not there say nothing of where the optimum is."""
     site, other = (told("box", 8, method=METHOD, seed=n) for n in (1, 2))
-    packets = merge({"a": site.upload(), "b": other.upload()}, method=METHOD)
+    own = site.upload()
+    packets = merge({"a": own, "b": other.upload()}, method=METHOD)
     site.receive(packets["a"])
-    seen = []
-    side = type(site._policy.side)
-    aimed = side.aimed
+    seen, aimed = [], ConsensusAgent.aimed
 
-    def watched(self, posterior, packet):
-        seen.append((len(posterior.y), aimed(self, posterior, packet)))
+    def watched(self, insight, packet):
+        seen.append((insight, aimed(self, insight, packet)))
         return seen[-1][1]
 
-    monkeypatch.setattr(side, "aimed", watched)
+    monkeypatch.setattr(ConsensusAgent, "aimed", watched)
     with quietly():
         for _ in range(num_pending + 1):
             site.ask()
-    assert {n for n, _ in seen} == {8}
+    assert len(seen) == num_pending + 1
+    for (center, variance), _ in seen:
+        assert np.array_equal(center, own.center)
+        assert np.array_equal(variance, own.variance)
     assert len({encode(packet) for _, packet in seen}) == 1
 
 

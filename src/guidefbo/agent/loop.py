@@ -46,6 +46,7 @@ class RoundAgent:
         self._packet: Any = None
         self._is_fresh = False
         self._fitted: Fitted | None = None
+        self._insight: Any = None
 
     @property
     def data(self) -> Dataset:
@@ -70,26 +71,37 @@ class RoundAgent:
 
     def upload(self) -> Message | None:
         """Return this round's message, or None where the strategy stays silent."""
-        return self._policy.upload(self.fit(), self._packet, self._address)
+        return self._policy.upload(
+            self.fit(), self._study(), self._packet, self._address
+        )
 
     def receive(self, packet: Any) -> None:
-        """Take the server's answer for this round."""
+        """Take the server's answer for this round; one that does not fit is refused."""
+        if packet is not None:
+            self._policy.check(packet)
         self._packet, self._is_fresh = packet, True
 
     def ask(self) -> Point:
         """Return the next query."""
         packet = self._packet if self._is_fresh else None
-        x = self._policy.decide(self.fit(), packet, self._t, self._address)
+        insight = None if packet is None else self._study()
+        x = self._policy.decide(self.fit(), insight, packet, self._t, self._address)
         assert x is not None  # nothing is forbidden where nothing is missing
         return x
 
     def tell(self, x: Point, y: float) -> None:
         """Add the round's observation; the next round begins."""
         self._data = self._data.append(x[None], np.array([y]))
-        self._fitted = None
+        self._fitted = self._insight = None
         # Held on to for the next upload, but used for one decision only.
         self._is_fresh = False
         self._t += 1
+
+    def _study(self) -> Any:
+        """Return the strategy's insight into the fit, computed once per round."""
+        if self._insight is None:
+            self._insight = self._policy.study(self.fit())
+        return self._insight
 
     @property
     def _address(self) -> Address:

@@ -14,7 +14,7 @@ from guidefbo.agent.decision.repeats import OnRepeat, ask_again, is_repeat
 from guidefbo.agent.decision.rule import Rule
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.missing import Missing, imagine
-from guidefbo.agent.side import AgentSide, Aiming, Pointing
+from guidefbo.agent.side import AgentSide, Aiming, Pointing, Studying
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.model import Fitted, Model
 from guidefbo.agent.surrogate.posterior import Posterior
@@ -49,9 +49,27 @@ class Policy:
         """Return the posterior of the data."""
         return self.model.fit(data)
 
-    def upload(self, fitted: Fitted, held: Any, address: Address) -> Message | None:
-        """Return the message of a round, or None where the strategy stays silent."""
-        return self.side.upload(fitted.posterior, fitted.data, held, address)
+    def study(self, fitted: Fitted) -> Any:
+        """Return the strategy's insight into a fit, None where it has none.
+
+        Costly for some strategies: to be kept as long as the fit is.
+        """
+        if not isinstance(self.side, Studying):
+            return None
+        return self.side.study(fitted.posterior)
+
+    def upload(
+        self, fitted: Fitted, insight: Any, held: Any, address: Address
+    ) -> Message | None:
+        """Return the message of a round, or None where the strategy stays silent.
+
+        Args:
+            fitted: Posterior and data.
+            insight: What `study` made of them.
+            held: The newest packet from an earlier round, or None.
+            address: Names the randomness.
+        """
+        return self.side.upload(fitted.posterior, fitted.data, insight, held, address)
 
     def check(self, packet: Any) -> None:
         """Raise `WireError` if a packet does not fit the method or the space."""
@@ -69,6 +87,7 @@ class Policy:
     def decide(
         self,
         fitted: Fitted,
+        insight: Any,
         packet: Any,
         t: int,
         address: Address,
@@ -78,6 +97,7 @@ class Policy:
 
         Args:
             fitted: Posterior and data.
+            insight: What `study` made of them; of no use without a packet.
             packet: What the server sent, or None.
             t: Round, from 1.
             address: Names the randomness.
@@ -85,8 +105,8 @@ class Policy:
                 synchronous and nothing fails.
         """
         local, forbids = fitted.posterior, None
-        if isinstance(self.side, Aiming):
-            packet = self.side.aimed(local, packet)
+        if packet is not None and isinstance(self.side, Aiming):
+            packet = self.side.aimed(insight, packet)
         if missing is not None:
             local = imagine(local, fitted.data, missing)
         posterior = self.decision_posterior(local, packet, t, address)

@@ -14,13 +14,20 @@ class AgentSide(Protocol):
     """What a strategy tells the server, and what it makes of the answer."""
 
     def upload(
-        self, posterior: GaussianProcess, data: Dataset, held: Any, address: Address
+        self,
+        posterior: GaussianProcess,
+        data: Dataset,
+        insight: Any,
+        held: Any,
+        address: Address,
     ) -> Message | None:
         """Return the message of this round, or None to stay silent.
 
         Args:
             posterior: The local posterior before this round's query.
             data: The observations behind it, in model units.
+            insight: What `study` made of the posterior, None of a strategy that is not
+                `Studying`.
             held: The newest packet from an earlier round, or None.
             address: Names the randomness of this agent and round.
         """
@@ -29,8 +36,8 @@ class AgentSide(Protocol):
     def check(self, packet: Any, dim: int) -> None:
         """Raise `WireError` if a packet does not fit, whoever sent it.
 
-        What passes can be decided on in any round; a packet that says that there is
-        nothing to say fits.
+        Asked once, when a packet comes in: what passes is decided on in any round
+        without another check. A packet that says that there is nothing to say fits.
 
         Args:
             packet: What the server sent, read from the wire.
@@ -55,15 +62,32 @@ class AgentSide(Protocol):
 
 
 @runtime_checkable
-class Aiming(Protocol):
-    """A strategy that holds what it hears against what its own data say."""
+class Studying(Protocol):
+    """A strategy whose upload and decision rest on the same costly computation.
 
-    def aimed(self, posterior: GaussianProcess, packet: Any) -> Any:
-        """Return the packet to decide on, of the same type.
+    A side holds no state: whoever holds the fit computes the insight once a fit, where
+    it is needed, and hands it on.
+    """
+
+    def study(self, posterior: GaussianProcess) -> Any:
+        """Return the insight, a pure function of the local posterior.
 
         Args:
             posterior: The local posterior, of observed values only.
-            packet: What the server sent in this round, or None.
+        """
+        ...
+
+
+@runtime_checkable
+class Aiming(Studying, Protocol):
+    """A strategy that combines a packet with what its own data say."""
+
+    def aimed(self, insight: Any, packet: Any) -> Any:
+        """Return the packet to decide on, of the same type.
+
+        Args:
+            insight: What `study` made of the local posterior.
+            packet: What the server sent in this round.
         """
         ...
 

@@ -111,6 +111,7 @@ class Agent:
         self._guidance = guidance
         self._book = Book(setup.space, setup.goal, setup.expire_after)
         self._fitted: tuple[int, Fitted] | None = None
+        self._insight: Any = None
         self._files: dict[Path, str] = {}
         self._held: Path | None = None
 
@@ -265,7 +266,9 @@ class Agent:
         address = self._address(self._book.num_told)
         try:
             with single_blas_thread():
-                body = self._policy.upload(self._fit(), self._guidance.packet, address)
+                body = self._policy.upload(
+                    self._fit(), self._study(), self._guidance.packet, address
+                )
         except (*NUMERICAL, WireError) as error:
             warnings.warn(
                 f"No message could be computed from these data ({error}).",
@@ -464,6 +467,7 @@ class Agent:
         try:
             x = self._policy.decide(
                 self._fit(),
+                self._study() if is_guided else None,
                 guidance.packet if is_guided else None,
                 self.t,
                 self._address(self._book.next_id),
@@ -500,7 +504,15 @@ class Agent:
         if self._fitted is None or self._fitted[0] != told:
             with single_blas_thread():
                 self._fitted = told, self._policy.fit(self._book.data())
+            self._insight = None
         return self._fitted[1]
+
+    def _study(self) -> Any:
+        """Return the strategy's insight into the fit, computed once per fit."""
+        fitted = self._fit()
+        if self._insight is None:
+            self._insight = self._policy.study(fitted)
+        return self._insight
 
     def _address(self, t: int) -> Address:
         return self._setup.streams.of(self._setup.agent_id, t)

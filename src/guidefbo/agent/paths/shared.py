@@ -16,7 +16,6 @@ References:
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -100,13 +99,7 @@ class SharedPath:
 
 def shared_map(streams: Streams, num_features: int, dim: int) -> SharedMap:
     """Return the map of a run, the same for all of its agents."""
-    return _map_of(streams.seed, num_features, dim)
-
-
-@lru_cache(maxsize=8)
-def _map_of(seed: int, num_features: int, dim: int) -> SharedMap:
-    stream = Streams(seed).at(Purpose.SHARED_FEATURES)
-    return SharedMap.draw(num_features, dim, stream)
+    return SharedMap.draw(num_features, dim, streams.at(Purpose.SHARED_FEATURES))
 
 
 def weight_mean(Phi: Matrix, y: Values, noise: Values) -> OtherValues:

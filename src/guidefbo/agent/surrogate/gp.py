@@ -53,7 +53,7 @@ class Hyperparameters:
     """Variance of one observation's noise, where it has none of its own."""
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianProcess:
     """A Matern-5/2 Gaussian process conditioned on private observations."""
 

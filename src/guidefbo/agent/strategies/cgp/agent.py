@@ -60,11 +60,12 @@ class CgpAgent:
         self,
         posterior: GaussianProcess,
         data: Dataset,
+        insight: None,
         held: DesignPacket | None,
         address: Address,
     ) -> DesignUpload:
         """Return the design of highest lower confidence bound, with two levels."""
-        del data, held
+        del data, insight, held
         acquisition = UpperConfidence(
             posterior=self._rounded(posterior), multiplier=-LCB_COEFFICIENT
         )
@@ -91,7 +92,6 @@ class CgpAgent:
         del t
         if packet is None or not len(packet):
             return posterior
-        self.check(packet, posterior.dim)
         designs = self.domain.snap(np.clip(packet.designs, 0.0, 1.0))
         mean, cov = posterior.joint(designs)
         cov.flat[:: len(cov) + 1] += JITTER * posterior.hyper.outputscale

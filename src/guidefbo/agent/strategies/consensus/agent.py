@@ -9,9 +9,7 @@ References:
     optimization via consensus, 2023 (arXiv 2306.14348), 2025.
 """
 
-from dataclasses import dataclass, field
-from typing import Self
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -40,13 +38,6 @@ from guidefbo.wire.consensus import (
 from guidefbo.wire.entries import same_dimension
 
 
-class _Places(WeakKeyDictionary[GaussianProcess, Place]):
-    """Places that were worked out, forgotten with their posteriors and when pickled."""
-
-    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
-        return type(self), ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsensusAgent:
     """Random-effects consensus on the optimum, agent side."""
@@ -67,21 +58,26 @@ class ConsensusAgent:
     """λ_max."""
     lcb_coefficient: float
     """κ of the value score."""
-    _places: WeakKeyDictionary[GaussianProcess, Place] = field(
-        default_factory=_Places, init=False, repr=False, compare=False
-    )
-    """Of posteriors in use: the upload and the decision of a round need the same."""
+
+    def study(self, posterior: GaussianProcess) -> Place:
+        """Return where the own data place the optimum."""
+        fit = TrendPosterior.fit if self.has_trend else TrendPosterior.without_trend
+        model = fit(posterior)
+        x = find_peak(model, self.domain)
+        variance = peak_variance(model, x, self.domain, SHARPEST, WIDEST)
+        return Place(frozen_array(x), frozen_array(variance))
 
     def upload(
         self,
         posterior: GaussianProcess,
         data: Dataset,
+        insight: Place,
         held: ConsensusPacket | None,
         address: Address,
     ) -> PeakUpload:
         """Return the peak of the posterior mean, with its variance and score."""
         del held, address
-        x, variance = self.place(posterior)
+        x, variance = insight
         score = value_score(posterior, x, data.y, self.lcb_coefficient)
         return PeakUpload(
             mass=1.0,
@@ -90,33 +86,18 @@ class ConsensusAgent:
             value_score=float(np.clip(score, -MAX_SCORE, MAX_SCORE)),
         )
 
-    def place(self, posterior: GaussianProcess) -> Place:
-        """Return where the own data place the optimum."""
-        known = self._places.get(posterior)
-        if known is None:
-            fit = TrendPosterior.fit if self.has_trend else TrendPosterior.without_trend
-            model = fit(posterior)
-            x = find_peak(model, self.domain)
-            variance = peak_variance(model, x, self.domain, SHARPEST, WIDEST)
-            known = Place(frozen_array(x), frozen_array(variance))
-            self._places[posterior] = known
-        return known
-
     def check(self, packet: ConsensusPacket, dim: int) -> None:
         """Refuse a place of another dimension."""
         if len(packet):
             same_dimension(packet.dim, dim, "A packet")
 
-    def aimed(
-        self, posterior: GaussianProcess, packet: ConsensusPacket | None
-    ) -> ConsensusPacket | None:
+    def aimed(self, insight: Place, packet: ConsensusPacket) -> ConsensusPacket:
         """Return guidance to the place it looks at, from the others' and its own."""
-        if packet is None or not len(packet):
+        if not len(packet):
             return packet
-        self.check(packet, posterior.dim)
         sent = packet.components
         others = Place(sent.centers, sent.variances)
-        center, variance = self.aim(self.place(posterior), others)
+        center, variance = self.aim(insight, others)
         return ConsensusPacket(
             components=Components(
                 weights=sent.weights,
@@ -136,7 +117,6 @@ class ConsensusAgent:
         del address
         if packet is None or not len(packet):
             return posterior
-        self.check(packet, posterior.dim)
         strength = self.schedule(self.max_strength, t)
         guidance = GuidanceField.of(packet.components)
         scaling = self.intervention(guidance, strength, posterior.X)

@@ -15,7 +15,6 @@ References:
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,11 +66,12 @@ class FmtboAgent:
         self,
         posterior: GaussianProcess,
         data: Dataset,
+        insight: None,
         held: ModelPacket | None,
         address: Address,
     ) -> ModelUpload:
         """Return the global model's hyperparameters and its ranking of the probes."""
-        del data
+        del data, insight
         # Nobody has sent anything before the first round: the local model serves.
         surrogate = posterior if held is None else self.restart(posterior, held)
         X = self.probes(address.streams, self.num_probes, posterior.dim)
@@ -108,7 +108,6 @@ class FmtboAgent:
 
         The noise is the local model's: it belongs to the site, not to the task.
         """
-        self.check(packet, posterior.dim)
         gp, common = posterior, posterior.hyper.noise_variance
         own_noise = None if (gp.noise == common).all() else gp.noise
         count = min(len(gp.y), MAX_FIT)
@@ -185,18 +184,12 @@ def begin_iso(received: SharedHyperparameters, own: Hyperparameters) -> Hyperpar
     )
 
 
-@lru_cache(maxsize=16)
 def latin_probes(streams: Streams, num_probes: int, dim: int) -> Points:
-    """Return a Latin hypercube, the same for every agent of a run; read-only."""
+    """Return a Latin hypercube, the same for every agent of a run."""
     stream = streams.at(Purpose.PROBES)
-    X = collaborative_latin_hypercube(1, num_probes, dim, stream, [stream])[0]
-    X.setflags(write=False)
-    return X
+    return collaborative_latin_hypercube(1, num_probes, dim, stream, [stream])[0]
 
 
-@lru_cache(maxsize=16)
 def uniform_probes(streams: Streams, num_probes: int, dim: int) -> Points:
-    """Return uniform points, the same for every agent of a run; read-only."""
-    X = streams.at(Purpose.PROBES).random((num_probes, dim))
-    X.setflags(write=False)
-    return X
+    """Return uniform points, the same for every agent of a run."""
+    return streams.at(Purpose.PROBES).random((num_probes, dim))

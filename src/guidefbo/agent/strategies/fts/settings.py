@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from guidefbo.agent.decision.search import SearchSettings
-from guidefbo.agent.strategies.fts.agent import FtsAgent, FtsPointAgent
+from guidefbo.agent.strategies.fts.agent import FtsAgent
+from guidefbo.agent.strategies.fts.as_run import FtsPointAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
 from guidefbo.core.settings import count

@@ -10,7 +10,6 @@ References:
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -65,10 +64,4 @@ class PairedMap:
 
 def paired_map(streams: Streams, num_frequencies: int, dim: int) -> PairedMap:
     """Return the map of a run, the same for all of its agents."""
-    return _map_of(streams.seed, num_frequencies, dim)
-
-
-@lru_cache(maxsize=8)
-def _map_of(seed: int, num_frequencies: int, dim: int) -> PairedMap:
-    stream = Streams(seed).at(Purpose.SHARED_FEATURES)
-    return PairedMap.draw(num_frequencies, dim, stream)
+    return PairedMap.draw(num_frequencies, dim, streams.at(Purpose.SHARED_FEATURES))

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from guidefbo.agent.decision.search import SearchSettings
-from guidefbo.agent.strategies.fts_de.agent import FtsDeAgent, FtsDeAsRunAgent
+from guidefbo.agent.strategies.fts_de.agent import FtsDeAgent
+from guidefbo.agent.strategies.fts_de.as_run import FtsDeAsRunAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
 from guidefbo.core.settings import count

@@ -48,11 +48,12 @@ class GuideAgent:
         self,
         posterior: GaussianProcess,
         data: Dataset,
+        insight: None,
         held: GuidancePacket | None,
         address: Address,
     ) -> OptimumUpload:
         """Return the dominant component of the optimum distribution, with its score."""
-        del held
+        del insight, held
         candidates = self.domain.sample(
             self.num_candidates, address.at(Purpose.CANDIDATES)
         )
@@ -88,7 +89,6 @@ class GuideAgent:
         del address
         if packet is None:
             return posterior
-        self.check(packet, posterior.dim)
         field = GuidanceField.of(packet.components)
         scaling = self.intervention(field, self.strength_at(t), posterior.X)
         return InterventionalPosterior(local=posterior, scaling=scaling)

@@ -36,10 +36,15 @@ class PlaceboAgent:
     """λ_max."""
 
     def upload(
-        self, posterior: GaussianProcess, data: Dataset, held: Any, address: Address
+        self,
+        posterior: GaussianProcess,
+        data: Dataset,
+        insight: None,
+        held: Any,
+        address: Address,
     ) -> None:
         """Stay silent."""
-        del posterior, data, held, address
+        del posterior, data, insight, held, address
 
     def check(self, packet: Any, dim: int) -> None:
         """Let everything pass: nothing received is used."""

@@ -1,8 +1,40 @@
-"""FTS's server as behind the paper's tables: it relays points."""
+"""FTS's server as the paper's tables were run: hand every agent one agent's point."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from guidefbo.server.strategies.fts.server import FtsPointServer
+from guidefbo.server.side import Draws
+from guidefbo.server.strategies.fts.server import Sources
+from guidefbo.wire.fts import PeerPoint
+
+
+def anybody(sites: Sequence[str], draws: Draws) -> dict[str, str]:
+    """Draw a source uniformly among all sites, the receiver itself included."""
+    return {site: sites[int(draws.of(site).integers(len(sites)))] for site in sites}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FtsPointServer:
+    """Relays the point of one agent to another: as the paper's tables were run."""
+
+    upload_type: ClassVar[type[PeerPoint]] = PeerPoint
+    packet_type: ClassVar[type[PeerPoint]] = PeerPoint
+
+    sources: Sources = anybody
+    """Whose point an agent gets."""
+
+    def form(self, upload: PeerPoint) -> tuple[str, int]:
+        """Return the dimension."""
+        return "dimension", upload.dim
+
+    def aggregate(
+        self, uploads: Mapping[str, PeerPoint], t: int, draws: Draws
+    ) -> dict[str, PeerPoint]:
+        """Return a packet for every site that uploaded."""
+        del t
+        chosen = self.sources(sorted(uploads), draws)
+        return {site: uploads[source] for site, source in chosen.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

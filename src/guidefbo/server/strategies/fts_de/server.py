@@ -33,8 +33,6 @@ NUM_DECAYING = 30
 MAX_TIMES = 3.0
 """How many times the median length a vector may have in an average. In runs here the
 longest was 1.1 times the median with noise, 2.6 times without."""
-INDEX_LOGIT = 16.0
-"""What belonging to the region adds to a logit of 1, before the temperature."""
 
 
 def own_logit(t: int) -> float:
@@ -47,13 +45,6 @@ def own_logit(t: int) -> float:
 def fading(is_own: NDArray[np.bool_], t: int) -> Matrix:
     """Lean on a region's own agents in the first rounds, on all alike from 40 on."""
     return softmax(np.where(is_own, own_logit(t), LAST_LOGIT), axis=1)  # E49
-
-
-def by_region_index(is_own: NDArray[np.bool_], t: int) -> Matrix:
-    """Cool by the region's number, never by the round: as the tables were run."""
-    del t
-    T = np.arange(1.0, len(is_own) + 1.0)[:, None] ** 2
-    return softmax((INDEX_LOGIT * is_own + 1.0) / T, axis=1)  # E49
 
 
 def plain_average(

@@ -7,9 +7,7 @@ References:
     Srinivas et al., Gaussian process optimization in the bandit setting, ICML 2010.
 """
 
-from math import isfinite, log, log1p, sqrt
-
-from guidefbo.core.errors import SettingsError
+from math import log, log1p, sqrt
 
 
 def regret_bound(
@@ -36,12 +34,6 @@ def regret_bound(
         max_strength: λ_max, at least 0.
         max_field: G_max, largest value the guidance field can take.
     """
-    _require_positive(num_rounds=num_rounds, beta=beta, noise_variance=noise_variance)
-    _require_not_negative(
-        information_gain=information_gain,
-        max_strength=max_strength,
-        max_field=max_field,
-    )
     T, guidance = num_rounds, max_strength * max_field
     C = 2.0 / log1p(1.0 / noise_variance)
     rounds = 4.0 * T
@@ -73,31 +65,6 @@ def selection_threshold(
         field_at_optimum: G at the optimum.
         std_at_optimum: Posterior standard deviation at the optimum.
     """
-    _require_positive(beta=beta)
-    _require_not_negative(
-        gap=gap,
-        strength=strength,
-        field_at_query=field_at_query,
-        field_at_optimum=field_at_optimum,
-        std_at_optimum=std_at_optimum,
-    )
     root = sqrt(beta)
     pull = strength * root * field_at_optimum * std_at_optimum
     return (gap + pull) / (root * (2.0 + strength * field_at_query))  # E37
-
-
-def _require_positive(**values: int | float) -> None:
-    for name, value in values.items():
-        if not (isfinite(value) and value > 0):
-            raise SettingsError(
-                f"{name} must be a finite number above 0, got {value}. Choose another."
-            )
-
-
-def _require_not_negative(**values: int | float) -> None:
-    for name, value in values.items():
-        if not (isfinite(value) and value >= 0):
-            raise SettingsError(
-                f"{name} must be a finite number from 0 up, got {value}. Choose "
-                "another."
-            )
