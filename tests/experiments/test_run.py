@@ -18,8 +18,9 @@ from guidefbo.experiments.run import make_plan, run_study
 from guidefbo.experiments.study import load_study
 from guidefbo.experiments.workers import run_rows
 
-LONG = 30
-"""Rounds of runs that last long enough to be interrupted."""
+LONG = 15
+"""Rounds of runs that last long enough to be interrupted: a fifth of a second each, ten
+of them after the signal, which needs a hundredth."""
 
 
 @pytest.fixture(scope="module")
