@@ -1,6 +1,9 @@
 """Time one `ask` of a site's agent, model fitted anew, one BLAS thread.
 
-    python benchmarks/ask.py [--growth] [--write]   # docs/results/ask.md with --write
+    python benchmarks/ask.py [--growth] [--write] [--out DIR] [--toy]
+
+`--write` writes ask.md, into docs/results unless told otherwise; `--toy` takes seconds
+and measures nothing.
 
 The targets are absolute, so the machine is named; other load makes the times longer.
 How the time grows with options and choices is compared within one run, in processor
@@ -21,11 +24,15 @@ from threadpoolctl import threadpool_limits
 
 import guidefbo as gf
 from guidefbo.core.streams import Purpose, Streams
+from guidefbo.experiments.commit import stamp
 
-OUT = Path(__file__).parents[1] / "docs" / "results" / "ask.md"
-TARGETS = {80: 0.1, 1000: 3.0, 2000: None}
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+TARGETS: dict[int, float | None] = {80: 0.1, 1000: 3.0, 2000: None}
 """Seconds by number of results."""
 REPEATS = {80: 9, 1000: 3, 2000: 1}
+TOY_TARGETS: dict[int, float | None] = {25: 0.1}
+FEWEST = 80
+"""Results at which every method is timed."""
 NUMBERS = {f"x{i}": gf.Float(0, 1) for i in range(10)}
 SPACES = {
     "10 floats": gf.Space(**NUMBERS),
@@ -41,14 +48,16 @@ METHODS = ("ucb", "nei", "ts", "guide-ucb")
 SWEEPS = {
     "options of one choice, beside a float": (
         (10, 50, 100, 200, 400),
+        (2, 3, 5),
         lambda k: gf.Space(x=gf.Float(0, 1), c=gf.Choice(*range(k))),
     ),
     "choices of four options": (
         (5, 10, 20, 40, 80),
+        (1, 2, 3),
         lambda k: gf.Space(**{f"c{i}": gf.Choice(*range(4)) for i in range(k)}),
     ),
 }
-"""Spaces that grow."""
+"""Spaces that grow: the numbers, those of a toy run, and the space of a number."""
 SWEEP_RESULTS = 30
 SWEEP_REPEATS = 9
 SWEEP_METHODS = ("ucb", "nei")
@@ -90,31 +99,35 @@ def time_asks(agent: gf.Agent, repeats: int) -> list[float]:
     return [time_ask(agent, 100_000 + k) for k in range(repeats)]
 
 
-def time_sweep(spaces: list[gf.Space], method: str) -> list[float]:
+def time_sweep(spaces: list[gf.Space], method: str, repeats: int) -> list[float]:
     """Return the median processor time of an ask in each space, the spaces in turn."""
     agents = [make_agent(space, method, SWEEP_RESULTS) for space in spaces]
     for agent in agents:
         agent.abandon(agent.ask())
     seconds = [
         [time_ask(agent, 100_000 + k, time.process_time) for agent in agents]
-        for k in range(SWEEP_REPEATS)
+        for k in range(repeats)
     ]
     return np.median(seconds, axis=0).tolist()
 
 
-def sweep_rows() -> list[str]:
+def sweep_rows(is_toy: bool) -> list[str]:
     """Return how the time of an ask grows with the options and the choices."""
+    repeats = 1 if is_toy else SWEEP_REPEATS
     lines = [
         GROWTH,
         "",
         f"{SWEEP_RESULTS} results; median milliseconds of processor time of "
-        f"{SWEEP_REPEATS} asks, the sizes in turn. The slope is that of log time over "
+        f"{repeats} asks, the sizes in turn. The slope is that of log time over "
         "log number in the upper half of the range: 1 is in proportion, 2 is "
         f"quadratic, up to {STEEPEST:g} is met. A search tries every option of every "
         "choice with the others as they are; an option tried costs its own coordinate "
         "and not those of all.",
+        "",
+        stamp(),
     ]
-    for title, (numbers, make_space) in SWEEPS.items():
+    for title, (full, toy, make_space) in SWEEPS.items():
+        numbers = toy if is_toy else full
         lines += [
             "",
             f"| {title} | " + " | ".join(map(str, numbers)) + " | slope | met |",
@@ -122,7 +135,7 @@ def sweep_rows() -> list[str]:
         ]
         for method in SWEEP_METHODS:
             print(f"... {title}, {method}", file=sys.stderr)
-            seconds = time_sweep([make_space(k) for k in numbers], method)
+            seconds = time_sweep([make_space(k) for k in numbers], method, repeats)
             upper = slice(len(numbers) // 2, None)
             slope = np.polyfit(np.log(numbers[upper]), np.log(seconds[upper]), 1)[0]
             cells = " | ".join(f"{1e3 * s:.1f}" for s in seconds)
@@ -131,7 +144,7 @@ def sweep_rows() -> list[str]:
     return lines
 
 
-def result_rows() -> list[str]:
+def result_rows(is_toy: bool) -> list[str]:
     """Return the time of an ask by number of results."""
     lines = [
         "# Time of one ask",
@@ -143,19 +156,22 @@ def result_rows() -> list[str]:
         f"{platform.machine()}, Python {platform.python_version()}, NumPy "
         f"{np.__version__}, SciPy {scipy.__version__}.",
         "",
+        stamp(),
+        "",
         "| results | space | method | repeats | median s | largest s | target | met |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for n, target in TARGETS.items():
+    for n, target in (TOY_TARGETS if is_toy else TARGETS).items():
+        repeats = 1 if is_toy else REPEATS[n]
         for name, space in SPACES.items():
-            for method in METHODS if n == 80 else ("ucb", "nei"):
+            for method in METHODS if n <= FEWEST else ("ucb", "nei"):
                 print(f"... {n} results, {name}, {method}", file=sys.stderr)
-                seconds = time_asks(make_agent(space, method, n), REPEATS[n])
+                seconds = time_asks(make_agent(space, method, n), repeats)
                 median = statistics.median(seconds)
                 met = "-" if target is None else "yes" if median < target else "no"
                 goal = "-" if target is None else f"{target:g}"
                 lines.append(
-                    f"| {n} | {name} | {method} | {REPEATS[n]} | {median:.3f} | "
+                    f"| {n} | {name} | {method} | {repeats} | {median:.3f} | "
                     f"{max(seconds):.3f} | {goal} | {met} |"
                 )
     return lines
@@ -164,19 +180,22 @@ def result_rows() -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--growth", action="store_true", help="that section alone")
-    parser.add_argument("--write", action="store_true", help=f"write {OUT.name}")
+    parser.add_argument("--write", action="store_true", help="write ask.md to --out")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="docs/results")
+    parser.add_argument("--toy", action="store_true", help="a size that takes seconds")
     given = parser.parse_args()
+    out = given.out / "ask.md"
     with threadpool_limits(limits=1):
         if given.growth:
-            stored = OUT.read_text(encoding="utf-8").split(GROWTH)[0]
+            stored = out.read_text(encoding="utf-8").split(GROWTH)[0]
             lines = stored.rstrip().splitlines()
         else:
-            lines = result_rows()
-        lines += ["", *sweep_rows()]
+            lines = result_rows(given.toy)
+        lines += ["", *sweep_rows(given.toy)]
     text = "\n".join(lines) + "\n"
     print(text)
     if given.write:
-        OUT.write_text(text, encoding="utf-8")
+        out.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

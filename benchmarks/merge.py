@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from guidefbo.core.arrays import Points
+from guidefbo.experiments.commit import stamp
 from guidefbo.server.strategies.guide.merging import complete_linkage
 
 THRESHOLD = 0.05
@@ -57,6 +58,7 @@ def main() -> None:
         f"{arguments.dim}, threshold {THRESHOLD}, one thread. Scattered and gathered "
     )
     print("uploads are the ends; clouds a few thresholds wide are the worst between.\n")
+    print(f"{stamp()}\n")
     print("| N | layout | seconds | peak MB | clusters |")
     print("|---|---|---|---|---|")
     for size in arguments.sizes:

@@ -3,13 +3,15 @@
     pip install torch==2.13.0
     pip install -e '.[dev]' optuna
     python benchmarks/mixed.py [--budget 60] [--seeds 10] [--set judging]
-        [--method ucb,nei] [--jobs 1] [--records DIR] [--write]
+        [--method ucb,nei] [--others tpe,gp,random] [--jobs 1] [--records DIR]
+        [--write] [--out DIR]
 
 Every method is asked `budget` times on every problem of mixed_problems.py, with its
 default settings and its own first points. Finished runs are kept in the records folder
 and not repeated while the library that made them is the same; ours is known by its
 sources. Delete the records of a problem after changing it. `--method none` runs Optuna
-alone. `--write` puts the tables into docs/results/mixed.md.
+alone, `--others none` ours alone, which needs no Optuna. `--write` puts the tables into
+docs/results/mixed.md.
 """
 
 import argparse
@@ -25,7 +27,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ import numpy as np
 from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
+from guidefbo.experiments.commit import stamp
 from mixed_problems import (
     CATALOG,
     PROBLEMS,
@@ -43,7 +46,7 @@ from mixed_problems import (
 )
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULT = ROOT / "docs" / "results" / "mixed.md"
+RESULTS = ROOT / "docs" / "results"
 OTHERS = ("tpe", "gp", "random")
 OURS = "guidefbo-"
 LABELS = {"tpe": "Optuna TPE", "gp": "Optuna GP", "random": "random"}
@@ -79,12 +82,19 @@ def main() -> None:
         "--set", choices=("judging", "choosing", "all"), default="judging"
     )
     parser.add_argument("--method", default="ucb", help="ours, by commas, or none")
+    parser.add_argument("--others", default=",".join(OTHERS), help="Optuna's, or none")
     parser.add_argument("--jobs", type=int, default=1, help="worker processes")
     parser.add_argument("--records", type=Path, default=ROOT / "build" / "mixed")
-    parser.add_argument("--write", action="store_true", help=f"write {RESULT.name}")
+    parser.add_argument("--write", action="store_true", help="write mixed.md to --out")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="docs/results")
     arguments = parser.parse_args()
-    ours = [] if arguments.method == "none" else arguments.method.split(",")
-    methods = [*(OURS + name for name in ours), *OTHERS]
+    ours, others = (
+        [] if names == "none" else names.split(",")
+        for names in (arguments.method, arguments.others)
+    )
+    if not set(others) <= set(OTHERS):
+        parser.error(f"--others: expected some of {', '.join(OTHERS)}, or none")
+    methods = [*(OURS + name for name in ours), *others]
     problems = [p for p in CATALOG if arguments.set in ("all", p.half)]
     arguments.records.mkdir(parents=True, exist_ok=True)
     cases = [
@@ -95,7 +105,7 @@ def main() -> None:
     text = "\n".join(report(runs, problems, methods, arguments)) + "\n"
     print(text)
     if arguments.write:
-        RESULT.write_text(text, encoding="utf-8")
+        (arguments.out / "mixed.md").write_text(text, encoding="utf-8")
 
 
 # Running ----------------------------------------------------------------------------
@@ -274,11 +284,11 @@ def report(
 ) -> list[str]:
     made_by = sorted({record["made_by"] for rows in runs.values() for record in rows})
     libraries = ("torch", "scikit-learn", "numpy", "scipy")
-    versions = [*made_by, *(f"{name} {version(name)}" for name in libraries)]
+    versions = [*made_by, *(f"{name} {version_or_none(name)}" for name in libraries)]
     command = (
         f"python benchmarks/mixed.py --budget {arguments.budget} --seeds "
         f"{arguments.seeds} --set {arguments.set} --method {arguments.method} "
-        f"--jobs {arguments.jobs} --write"
+        f"--others {arguments.others} --jobs {arguments.jobs} --write"
     )
     lines = [
         "# Mixed spaces beside Optuna",
@@ -289,6 +299,8 @@ def report(
         f"{platform.processor() or platform.machine()}, one thread a run. All problems "
         "are minimised and without noise.",
         "",
+        stamp(),
+        "",
         "## Final best value",
         "",
         "Median over seeds, quartiles in brackets; lower is better, the best median is "
@@ -297,7 +309,7 @@ def report(
         *final_rows(runs, problems, methods),
     ]
     for name in methods:
-        if name.startswith(OURS):
+        if name.startswith(OURS) and len(methods) > 1:
             lines += [
                 "",
                 f"## {label(name)}, seed by seed",
@@ -321,6 +333,13 @@ def report(
         *problem_rows(problems),
     ]
     return lines
+
+
+def version_or_none(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def label(method: str) -> str:

@@ -2,13 +2,14 @@
 
     pip install torch==2.13.0
     pip install -e '.[dev,oracle]'
-    python benchmarks/speed.py [--agents 4] [--repeats 3] [--write]
+    python benchmarks/speed.py [--agents 4] [--repeats 3] [--write] [--out DIR] [--toy]
     python benchmarks/speed.py --only own [--repeats 3] [--rounds 50] [--write]
 
 A full run is followed through our own trace: at a few rounds the data of some agents
 are handed to both sides, every stage is timed on them in turn, and the times are
 averaged over rounds and agents and scaled to 16 agents x 50 rounds. `--write` puts the
-table into docs/results/speed.md.
+table into docs/results/speed.md. `--toy` does all of it at a size that takes seconds
+and measures nothing.
 
 What the compared methods cost next to ours needs no BoTorch: whole runs that take
 turns, and their ratios in docs/results/speed-methods.md; `--only consensus` does the
@@ -25,9 +26,13 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from guidefbo.methods.build import build_policy, build_server_side
+from guidefbo.methods.catalog import find_method
+from guidefbo.methods.settings import Settings
 from threadpoolctl import threadpool_limits
 
 from guidefbo.agent.dataset import Dataset
@@ -37,17 +42,13 @@ from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.methods.build import build_policy, build_server_side
-from guidefbo.methods.catalog import find_method
-from guidefbo.methods.settings import Settings
+from guidefbo.experiments.commit import stamp
 from guidefbo.problems.library import make_problem
 from guidefbo.server.strategies.guide.merging import complete_linkage
 from guidefbo.simulation.assemble import assemble, initial_design
 from guidefbo.simulation.simulate import simulate
 
-CHECKPOINTS = (1, 13, 25, 38, 50)
-PROBLEM, LEVEL, NOISE = "rastrigin", 2, 0.1
-NUM_AGENTS, NUM_ROUNDS, NUM_INITIAL, DIM, BETA = 16, 50, 30, 10, 4.0
+PROBLEM, LEVEL, NOISE, BETA = "rastrigin", 2, 0.1, 4.0
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 Times = dict[str, list[float]]
 Row = tuple[str, str, str, bool]
@@ -58,28 +59,59 @@ OWN_TARGETS: Targets = {("cgp-ucb", "guide-ucb"): 1.2, ("cgp-nei", "guide-nei"):
 CONSENSUS_TARGETS: Targets = {("consensus-ucb", "ucb"): 1.5}
 
 
+@dataclass(frozen=True)
+class Size:
+    """How large the measured runs are."""
+
+    checkpoints: tuple[int, ...] = (1, 13, 25, 38, 50)
+    agents: int = 16
+    rounds: int = 50
+    initial: int = 30
+    late: int = 55
+    """First points of the profiled rounds."""
+    dim: int = 10
+    asks: tuple[int, int] = (80, 1000)
+    uploads: int = 100_000
+
+    @property
+    def run(self) -> dict[str, int]:
+        """Fields of a run of this size."""
+        return {
+            "dim": self.dim,
+            "num_agents": self.agents,
+            "num_initial": self.initial,
+            "num_rounds": self.rounds,
+        }
+
+
+FULL = Size()
+TOY = Size((1, 2), 3, 2, 4, late=6, dim=2, asks=(5, 8), uploads=50)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     tables = ("botorch", "own", "consensus")
     parser.add_argument("--only", choices=tables, help="one of the tables")
     parser.add_argument("--agents", type=int, default=4, help="agents timed a round")
     parser.add_argument("--repeats", type=int, default=3, help="repeats of each stage")
+    parser.add_argument("--rounds", type=int, help="rounds of our methods' runs")
     parser.add_argument(
-        "--rounds", type=int, default=NUM_ROUNDS, help="rounds of our methods' runs"
+        "--write", action="store_true", help="write the tables to --out"
     )
-    parser.add_argument("--write", action="store_true", help=f"write to {RESULTS.name}")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="docs/results")
+    parser.add_argument("--toy", action="store_true", help="a size that takes seconds")
     given = parser.parse_args()
+    size = TOY if given.toy else FULL
+    own = replace(size, rounds=given.rounds) if given.rounds else size
     reports: dict[str, tuple[str, Callable[[], list[str]]]] = {
-        "botorch": ("speed.md", lambda: report(given.agents, given.repeats)),
+        "botorch": ("speed.md", lambda: report(size, given.agents, given.repeats)),
         "own": (
             "speed-methods.md",
-            lambda: report_own("own", OWN_TARGETS, given.repeats, given.rounds),
+            lambda: report_own("own", OWN_TARGETS, given.repeats, own),
         ),
         "consensus": (
             "speed-consensus.md",
-            lambda: report_own(
-                "consensus", CONSENSUS_TARGETS, given.repeats, given.rounds
-            ),
+            lambda: report_own("consensus", CONSENSUS_TARGETS, given.repeats, own),
         ),
     }
     for name in (given.only,) if given.only else reports:
@@ -88,33 +120,36 @@ def main() -> None:
             text = "\n".join(work()) + "\n"
         print(text)
         if given.write:
-            (RESULTS / file).write_text(text, encoding="utf-8")
+            (given.out / file).write_text(text, encoding="utf-8")
 
 
-def report(num_timed: int, repeats: int) -> list[str]:
+def report(size: Size, num_timed: int, repeats: int) -> list[str]:
+    num_timed = min(num_timed, size.agents)
     progress("following a run to its checkpoints")
-    states = follow_run()
+    states = follow_run(size)
     ours, theirs = time_stages(states, num_timed, repeats)
     progress("whole runs of ours")
-    whole = {name: whole_run(name) for name in ("ucb", "guide-ucb", "guide-nei")}
-    progress("one ask at n=80 and n=1000")
-    asks = {n: seconds_of_ask(n) for n in (80, 1000)}
-    progress("merging 100 000 uploads")
-    merges = [seconds_of_merge(is_gathered) for is_gathered in (False, True)]
+    whole = {name: whole_run(name, size) for name in ("ucb", "guide-ucb", "guide-nei")}
+    progress(f"one ask at n={size.asks[0]} and n={size.asks[1]}")
+    asks = [seconds_of_ask(n, size.dim) for n in size.asks]
+    progress(f"merging {size.uploads} uploads")
+    merges = [seconds_of_merge(size, is_gathered) for is_gathered in (False, True)]
     progress("memory of a full run")
-    memory = peak_megabytes()
+    memory = peak_megabytes(size)
     progress("profile")
-    profile = profile_rounds()
+    profile = profile_rounds(size)
     lines = [
         "# Speed",
         "",
         f"Written by `python benchmarks/speed.py --agents {num_timed} --repeats "
-        f"{repeats} --write` on {PROBLEM}, level {LEVEL}, d = {DIM}; one process, one "
-        f"BLAS thread, {platform.processor() or platform.machine()}; medians over "
-        f"{repeats} repeats, means over rounds {', '.join(map(str, CHECKPOINTS))} and "
-        f"{num_timed} agents. BoTorch's side is `benchmarks/reference_botorch.py`.",
+        f"{repeats} --write` on {PROBLEM}, level {LEVEL}, d = {size.dim}; one process, "
+        f"one BLAS thread, {platform.processor() or platform.machine()}; medians over "
+        f"{repeats} repeats, means over rounds {', '.join(map(str, size.checkpoints))} "
+        f"and {num_timed} agents. BoTorch's side is `benchmarks/reference_botorch.py`.",
         "",
-        *target_rows(ours, theirs, whole, asks, merges, memory),
+        stamp(),
+        "",
+        *target_rows(size, ours, theirs, whole, asks, merges, memory),
         "",
         "Milliseconds per agent and round, on the same inputs:",
         "",
@@ -124,8 +159,8 @@ def report(num_timed: int, repeats: int) -> list[str]:
         "",
         *whole_rows(whole),
         "",
-        "Where the time of GUIDE-UCB goes, 5 rounds from 55 observations (cProfile, "
-        "own time):",
+        f"Where the time of GUIDE-UCB goes, 5 rounds from {size.late} observations "
+        "(cProfile, own time):",
         "",
         "```",
         *profile,
@@ -134,7 +169,7 @@ def report(num_timed: int, repeats: int) -> list[str]:
     return lines
 
 
-def report_own(only: str, targets: Targets, repeats: int, num_rounds: int) -> list[str]:
+def report_own(only: str, targets: Targets, repeats: int, size: Size) -> list[str]:
     """Time whole runs of the methods in turn, so that other load meets all alike."""
     methods = list(dict.fromkeys(name for pair in targets for name in pair))
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in methods}
@@ -142,7 +177,7 @@ def report_own(only: str, targets: Targets, repeats: int, num_rounds: int) -> li
         for name in methods:
             progress(f"{name}, run {k + 1} of {repeats}")
             began = time.process_time()
-            seconds = whole_run(name, num_rounds)
+            seconds = whole_run(name, size)
             processor = time.process_time() - began
             runs[name].append({"processor": processor, **seconds})
     rows: list[Row] = []
@@ -167,11 +202,13 @@ def report_own(only: str, targets: Targets, repeats: int, num_rounds: int) -> li
         "# Speed of the compared methods",
         "",
         f"Written by `python benchmarks/speed.py --only {only} --repeats {repeats} "
-        f"--rounds {num_rounds} --write` on {PROBLEM}, level {LEVEL}, d = {DIM}, "
-        f"{NUM_AGENTS} agents, {NUM_INITIAL} first points and {num_rounds} rounds; one "
-        f"process, one BLAS thread, {platform.processor() or platform.machine()}. The "
-        "methods take turns; ratios of processor time, their median over "
+        f"--rounds {size.rounds} --write` on {PROBLEM}, level {LEVEL}, d = {size.dim}, "
+        f"{size.agents} agents, {size.initial} first points and {size.rounds} rounds; "
+        f"one process, one BLAS thread, {platform.processor() or platform.machine()}. "
+        "The methods take turns; ratios of processor time, their median over "
         f"{repeats} repeats and from the smallest to the largest.",
+        "",
+        stamp(),
         "",
         *table(rows),
         "",
@@ -185,11 +222,18 @@ def progress(text: str) -> None:
     print(f"... {text}", file=sys.stderr, flush=True)
 
 
-def follow_run() -> dict[int, list[Dataset]]:
+def follow_run(size: Size) -> dict[int, list[Dataset]]:
     """Return every agent's data before the checkpoints of one GUIDE-UCB run."""
     streams = Streams(0)
-    problem = make_problem(PROBLEM, level=LEVEL, noise=NOISE, streams=streams)
-    design = initial_design(NUM_AGENTS, NUM_INITIAL, DIM, streams)
+    problem = make_problem(
+        PROBLEM,
+        dim=size.dim,
+        num_agents=size.agents,
+        level=LEVEL,
+        noise=NOISE,
+        streams=streams,
+    )
+    design = initial_design(size.agents, size.initial, size.dim, streams)
 
     def observe(n: int, X: np.ndarray, t: int = 0) -> np.ndarray:
         return problem.tasks[n].observe(X, streams.at(Purpose.NOISE, agent=n, t=t))
@@ -203,8 +247,8 @@ def follow_run() -> dict[int, list[Dataset]]:
         streams=streams,
     )
     states: dict[int, list[Dataset]] = {}
-    for t in range(1, NUM_ROUNDS + 1):
-        if t in CHECKPOINTS:
+    for t in range(1, size.rounds + 1):
+        if t in size.checkpoints:
             states[t] = [agent.data for agent in federation.agents]
         federation.round(t, lambda n, x, t: float(observe(n, x, t)[0]))
     return states
@@ -247,7 +291,7 @@ def time_stages(
                 ),
                 repeats,
             )
-            / NUM_AGENTS
+            / len(datasets)
         )
         for n in range(num_timed):
             time_ours(ours, n, datasets[n], packets[n], t, repeats)
@@ -260,9 +304,9 @@ def time_ours(
 ) -> None:
     ours["fit"].append(median_time(lambda: make_agent("ucb", n, data).fit(), repeats))
     guide = make_agent("guide-ucb", n, data, t)
-    gp, _ = guide.fit()
+    gp = guide.fit().posterior
     address = Streams(1).of(n, t)
-    candidates = address.at(Purpose.CANDIDATES).random((1000, DIM))
+    candidates = address.at(Purpose.CANDIDATES).random((1000, data.X.shape[1]))
     sampler = FeatureSampler(num_paths=500, num_features=500)
     ours["of which paths"].append(
         median_time(lambda: sampler(gp, candidates, address), repeats)
@@ -311,16 +355,14 @@ def median_time(work: Callable[[], object], repeats: int) -> float:
     return statistics.median(times)
 
 
-def whole_run(method: str, num_rounds: int = NUM_ROUNDS) -> dict[str, float]:
-    trace = simulate(
-        PROBLEM, level=LEVEL, method=method, noise=NOISE, num_rounds=num_rounds
-    )
+def whole_run(method: str, size: Size) -> dict[str, float]:
+    trace = simulate(PROBLEM, level=LEVEL, method=method, noise=NOISE, **size.run)
     return dict(trace.seconds)
 
 
-def seconds_of_ask(n: int) -> float:
+def seconds_of_ask(n: int, dim: int) -> float:
     rng = np.random.default_rng(0)
-    X = rng.random((n, DIM))
+    X = rng.random((n, dim))
     y = -((X - 0.5) ** 2).sum(axis=1) + NOISE * rng.normal(size=n)
 
     def fit_and_ask() -> None:
@@ -329,20 +371,20 @@ def seconds_of_ask(n: int) -> float:
     return median_time(fit_and_ask, 3)
 
 
-def seconds_of_merge(is_gathered: bool) -> float:
-    """Merge 100 000 uploads, scattered or in five tight places; see merge.py."""
+def seconds_of_merge(size: Size, is_gathered: bool) -> float:
+    """Merge many uploads, scattered or in five tight places; see merge.py."""
     rng = np.random.default_rng(0)
-    centers = rng.random((100_000, DIM))
+    centers = rng.random((size.uploads, size.dim))
     if is_gathered:
-        places = rng.random((5, DIM))[rng.integers(5, size=len(centers))]
+        places = rng.random((5, size.dim))[rng.integers(5, size=len(centers))]
         centers = places + 0.001 * rng.normal(size=centers.shape)
     return median_time(lambda: complete_linkage(centers, 0.05), 1)
 
 
-def peak_megabytes() -> float:
+def peak_megabytes(size: Size) -> float:
     code = (
         "import re, guidefbo as gf;"
-        f"gf.simulate({PROBLEM!r}, level={LEVEL}, num_rounds={NUM_ROUNDS});"
+        f"gf.simulate({PROBLEM!r}, level={LEVEL}, **{size.run});"
         # Not getrusage: its peak is inherited from the process that started this one.
         "print(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])"
     )
@@ -352,10 +394,11 @@ def peak_megabytes() -> float:
     return float(done.stdout) / 1024
 
 
-def profile_rounds() -> list[str]:
+def profile_rounds(size: Size) -> list[str]:
     profiler = cProfile.Profile()
+    given = replace(size, initial=size.late, rounds=5).run
     profiler.enable()
-    simulate(PROBLEM, level=LEVEL, num_initial=55, num_rounds=5)
+    simulate(PROBLEM, level=LEVEL, **given)
     profiler.disable()
     rows = sorted(
         (
@@ -378,10 +421,11 @@ def mean(times: Times, *keys: str) -> float:
 
 
 def target_rows(
+    size: Size,
     ours: Times,
     theirs: Times,
     whole: dict[str, dict[str, float]],
-    asks: dict[int, float],
+    asks: list[float],
     merges: list[float],
     memory: float,
 ) -> list[str]:
@@ -416,19 +460,21 @@ def target_rows(
             nei <= 2,
         ),
         (
-            "one fit and ask, n=80, d=10",
-            f"{asks[80]:.3f} s",
+            f"one fit and ask, n={size.asks[0]}, d={size.dim}",
+            f"{asks[0]:.3f} s",
             "under 0.1 s",
-            asks[80] < 0.1,
+            asks[0] < 0.1,
         ),
         (
-            "one fit and ask, n=1000, d=10",
-            f"{asks[1000]:.2f} s",
+            f"one fit and ask, n={size.asks[1]}, d={size.dim}",
+            f"{asks[1]:.2f} s",
             "under 3 s",
-            asks[1000] < 3,
+            asks[1] < 3,
         ),
         (
-            "merge 100 000 uploads, scattered / gathered",
+            f"merge {size.uploads:,} uploads, scattered / gathered".replace(
+                ",", " ", 1
+            ),
             f"{merges[0]:.1f} s / {merges[1]:.1f} s",
             "seconds",
             max(merges) < 10,

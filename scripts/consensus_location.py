@@ -1,19 +1,23 @@
 """How well do sites know where their optima are, alone and together?
 
-    python scripts/consensus_location.py [--seeds 0,1,2]
+    python scripts/consensus_location.py [--seeds 0,1,2] [--out DIR] [--toy]
 
 No run is made: sixteen sites of a problem, off-centre, observe their initial design and
 say where their optimum is, and hear from the server what the others say. Two tables,
 for models and fusions and for the places that an agent may look at, go to
-docs/results/consensus-location.md.
+docs/results/consensus-location.md; with `--toy` of one function and few sites, which
+takes seconds and means nothing.
 """
 
 import argparse
 import sys
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
 import numpy as np
+from guidefbo.methods.build_consensus import consensus_agent, consensus_server
+from guidefbo.methods.settings import Settings
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.surrogate.model import Fitted, Model
@@ -22,42 +26,62 @@ from guidefbo.core.arrays import Points
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.core.threads import single_blas_thread
-from guidefbo.methods.build_consensus import consensus_agent, consensus_server
-from guidefbo.methods.settings import Settings
+from guidefbo.experiments.commit import stamp
 from guidefbo.problems.library import make_problem
 from guidefbo.simulation.assemble import initial_design
 from guidefbo.wire.consensus import PeakUpload
 
-ROOT = Path(__file__).resolve().parents[1]
-PROBLEMS = ("sphere", "levy", "ackley", "rastrigin", "rosenbrock", "styblinski-tang")
+RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 LEVELS = (1, 2, 3)
 PARTS = tuple(product(("process", "trend"), ("dersimonian-laird", "trimmed")))
 AIMS = ("own", "others", "blend")
-NUM_AGENTS, NUM_INITIAL, DIM = 16, 30, 10
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many sites know how much."""
+
+    problems: tuple[str, ...] = (
+        *("sphere", "levy", "ackley"),
+        *("rastrigin", "rosenbrock", "styblinski-tang"),
+    )
+    agents: int = 16
+    initial: int = 30
+    dim: int = 10
+
+
+FULL = Size()
+TOY = Size(("sphere",), agents=4, initial=5, dim=2)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", default="0,1,2", help="seeds, with commas")
-    seeds = [int(seed) for seed in parser.parse_args().seeds.split(",")]
-    cells = list(product(LEVELS, PROBLEMS))
+    parser.add_argument("--out", type=Path, default=RESULTS, help="docs/results")
+    parser.add_argument("--toy", action="store_true", help="a size that takes seconds")
+    given = parser.parse_args()
+    size = TOY if given.toy else FULL
+    seeds = [int(seed) for seed in given.seeds.split(",")]
+    cells = list(product(LEVELS, size.problems))
     parts: list[np.ndarray] = []
     aims: list[np.ndarray] = []
     with single_blas_thread():
         for done, (level, problem) in enumerate(cells, 1):
-            found = [errors(problem, level, seed) for seed in seeds]
+            found = [errors(size, problem, level, seed) for seed in seeds]
             parts.append(np.mean([by_part for by_part, _ in found], axis=0))
             aims.append(np.mean([by_aim for _, by_aim in found], axis=0))
             print(f"\r{done} of {len(cells)} ", end="", file=sys.stderr, flush=True)
-    num_common = 2 * len(PROBLEMS)
+    num_common = 2 * len(size.problems)
     lines = [
         "# How well sites know where their optima are",
         "",
         "Written by `python scripts/consensus_location.py --seeds "
-        f"{','.join(map(str, seeds))}`: after the initial design of 30 points a site; "
-        "16 sites, d = 10, common shift 0.3, noise 0.1. Root mean squared errors a "
-        "coordinate, in box widths. The middle of the box is 0.17 off the common "
-        "optimum on average.",
+        f"{','.join(map(str, seeds))}`: after the initial design of {size.initial} "
+        f"points a site; {size.agents} sites, d = {size.dim}, common shift 0.3, noise "
+        "0.1. Root mean squared errors a coordinate, in box widths. The middle of the "
+        "box is 0.17 off the common optimum on average.",
+        "",
+        stamp(),
         "",
         "## The common place",
         "",
@@ -74,8 +98,7 @@ def main() -> int:
         *table(cells, aims, ["own", "claimed", "others", "blend"]),
     ]
     text = "\n".join(lines) + "\n"
-    path = ROOT / "docs" / "results" / "consensus-location.md"
-    path.write_text(text, encoding="utf-8")
+    (given.out / "consensus-location.md").write_text(text, encoding="utf-8")
     print("\n" + text)
     return 0
 
@@ -100,18 +123,20 @@ def line(level: int, name: str, row: np.ndarray) -> str:
     return f"| {level} | {name} | " + " | ".join(f"{v:.3f}" for v in row) + " |"
 
 
-def errors(name: str, level: int, seed: int) -> tuple[list[float], list[float]]:
+def errors(
+    size: Size, name: str, level: int, seed: int
+) -> tuple[list[float], list[float]]:
     """Return the errors of θ by parts, and those of the own places by aims."""
     streams = Streams(seed)
     problem = make_problem(
         name,
-        dim=DIM,
-        num_agents=NUM_AGENTS,
+        dim=size.dim,
+        num_agents=size.agents,
         level=level,
         common_shift=0.3,
         streams=streams,
     )
-    design = initial_design(NUM_AGENTS, NUM_INITIAL, DIM, streams)
+    design = initial_design(size.agents, size.initial, size.dim, streams)
     model = Model(noise_std=problem.noise_std, priors=Priors())
     fits = [
         model.fit(
@@ -138,7 +163,7 @@ def exchange(
     settings: Settings, model: Model, fits: list[Fitted], streams: Streams
 ) -> tuple[dict[int, PeakUpload], Points]:
     """Return what every site says of its optimum, and where it looks thereafter."""
-    side = consensus_agent(settings, Domain.box(DIM), model)
+    side = consensus_agent(settings, Domain.box(fits[0].data.X.shape[1]), model)
     uploads = {
         n: side.upload(fit.posterior, fit.data, None, streams.of(n, 1))
         for n, fit in enumerate(fits)

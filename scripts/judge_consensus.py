@@ -1,8 +1,8 @@
 """Hold the runs of the study `consensus` against the goals of the strategy.
 
-    python scripts/judge_consensus.py [docs/results/consensus/runs.json.gz]
+    python scripts/judge_consensus.py [docs/results/consensus/runs.json.gz] [--out DIR]
 
-Reads the pack and writes judgement.md beside it. Nothing is run here.
+Reads the pack and writes judgement.md beside it, or where told. Nothing is run here.
 
 Ratios are of final mean simple regrets to plain `ucb`, same function, level and seed:
 geometric means over seeds, then over functions (arithmetic where it says so). Rounds to
@@ -52,10 +52,12 @@ Curves = Mapping[Cell, Mapping[int, NDArray[np.float64]]]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pack", type=Path, nargs="?", default=PACK)
-    pack = parser.parse_args().pack
+    parser.add_argument("--out", type=Path, help="folder; the pack's own by default")
+    given = parser.parse_args()
+    pack, out = given.pack, given.out or given.pack.parent
     curves = read_curves(pack)
     text = "\n".join(judgement(curves)) + "\n"
-    (pack.parent / "judgement.md").write_text(text, encoding="utf-8")
+    (out / "judgement.md").write_text(text, encoding="utf-8")
     print(text)
     return 0
 

@@ -1,6 +1,6 @@
 """Draw the picture of a site's agent: one of three labs that exchange guidance.
 
-    python scripts/site_picture.py [-o docs/images/site.png]
+    python scripts/site_picture.py [-o docs/images/site.png] [--weeks 13]
 
 The labs' optima differ a little; two of the first lab's assays fail.
 """
@@ -51,13 +51,14 @@ def run_assay(lab: int, values: dict[str, Any], stream: np.random.Generator) -> 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-o", "--out", type=Path, default="docs/images/site.png")
-    out = parser.parse_args().out
+    parser.add_argument("--weeks", type=int, default=WEEKS)
+    given = parser.parse_args()
     labs = [
         gf.Agent(SPACE, goal="max", seed=0, agent_id=n, num_agents=3, initial=8)
         for n in range(3)
     ]
     streams = Streams(0)
-    for week in range(1, WEEKS + 1):
+    for week in range(1, given.weeks + 1):
         for n, agent in enumerate(labs):
             for trial in agent.ask(2):
                 if n == 0 and trial.id in FAILED:
@@ -71,7 +72,7 @@ def main() -> None:
             labs[int(name)].receive(packet)
     agent = labs[0]
     agent.ask(2)
-    agent.plot(out)
+    agent.plot(given.out)
     print(agent)
 
 

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import guidefbo
 from guidefbo.cli.app import app
 from guidefbo.core.space.form import space_from_form
+from guidefbo.simulation import cost
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -72,7 +73,8 @@ def test_readme_night_of_a_researcher(tmp_path):
     for line in lines:
         words = shlex.split(line, comments=True)[1:]
         if words[1] == "run":
-            words += ["--repetitions", "2", "--where", "problem=levy"]
+            words += ["--repetitions", "2", "--jobs", "1"]
+            words += ["--where", "problem=levy", "--where", "level=1"]
         done = subprocess.run(
             [sys.executable, "-m", "guidefbo", *words],
             cwd=tmp_path,
@@ -97,6 +99,9 @@ def test_example_runs(example):
 def test_readme_command_runs(command, tmp_path, monkeypatch):
     """Every command line of the README, at a small size where it runs a method."""
     monkeypatch.chdir(tmp_path)
+    # The size of the runs behind `methods --cost`.
+    monkeypatch.setattr(cost, "NUM_AGENTS", 2)
+    monkeypatch.setattr(cost, "NUM_ROUNDS", 1)
     size = SMALL if command.startswith("run") else ""
     done = CliRunner().invoke(app, shlex.split(f"{command} {size}"))
     assert done.exit_code == 0, done.output

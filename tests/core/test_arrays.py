@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 from jaxtyping import TypeCheckError
+from tests.shapes import check_arrays, check_once
 
-from guidefbo.core.arrays import frozen_array
+from guidefbo.core.arrays import Matrix, Points, Values, frozen_array
 from guidefbo.core.component import Components
 from guidefbo.server.strategies.guide.reweighting import temperature
 
@@ -17,6 +18,52 @@ def test_suite_checks_shapes_and_types_of_arguments():
     for scores in (np.ones((2, 1)), np.ones(2, dtype=np.float32), [1.0, 2.0]):
         with pytest.raises(TypeCheckError):
             temperature(scores)
+
+
+@check_once(typechecker=check_arrays)
+def first_rows(X: Points, y: Values, *, count: int = 1) -> Points:
+    return X[:count]
+
+
+@check_once(typechecker=check_arrays)
+def rows_above(X: Points, least: float) -> Points | None:
+    kept = X[X[:, 0] > least]
+    return kept if len(kept) else None
+
+
+def test_shapes_that_have_passed_are_not_looked_at_again_and_others_are():
+    X, y = np.ones((3, 2)), np.ones(3)
+    for _ in range(2):
+        assert first_rows(X, y, count=3) is not None
+        with pytest.raises(TypeCheckError, match="return value"):
+            first_rows(X, y)
+        with pytest.raises(TypeCheckError, match="parameters"):
+            first_rows(X, np.ones(2), count=3)
+        with pytest.raises(TypeCheckError, match="parameters"):
+            first_rows(X=X.astype(np.float32), y=y, count=3)
+    assert first_rows(y=y, X=X, count=3) is not None
+
+
+def test_what_comes_out_is_looked_at_whenever_it_is_new():
+    X = np.arange(6.0).reshape(3, 2)
+    assert rows_above(X, -1.0) is not None
+    assert rows_above(X, 9.0) is None
+    with pytest.raises(TypeCheckError, match="return value"):
+        rows_above(X, 1.0)
+    assert rows_above(X, -1.0) is not None
+
+
+def test_a_function_within_a_function_is_checked_each_time():
+    def outer(result):
+        @check_once(typechecker=check_arrays)
+        def inner(X: Points) -> Matrix:
+            return result
+
+        return inner
+
+    assert outer(np.ones((1, 1)))(np.ones((2, 2))) is not None
+    with pytest.raises(TypeCheckError, match="return value"):
+        outer(np.ones(1))(np.ones((2, 2)))
 
 
 def test_frozen_array_is_a_read_only_copy():

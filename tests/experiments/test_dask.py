@@ -8,8 +8,10 @@ import sys
 import time
 
 import pytest
-from tests.experiments.tiny import NUM_RUNS, call, records, start, write_study
+from tests.experiments.tiny import NUM_RUNS, records, start, write_study
 
+from guidefbo.core.errors import FedBOError
+from guidefbo.experiments import workers
 from guidefbo.experiments.run import run_study
 from guidefbo.experiments.study import load_study
 
@@ -67,7 +69,7 @@ def cluster(tmp_path):
 
 
 def test_a_study_survives_the_death_of_a_worker(cluster, tmp_path):
-    address, workers = cluster
+    address, parts = cluster
     path, out = write_study(tmp_path, rounds=ROUNDS), tmp_path / "out"
     words = ["--backend", "dask", "--address", address, "--out", out]
     process = start("run", path, *words)
@@ -76,7 +78,7 @@ def test_a_study_survives_the_death_of_a_worker(cluster, tmp_path):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    workers[0].send_signal(signal.SIGKILL)
+    parts[0].send_signal(signal.SIGKILL)
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
     assert f"{NUM_RUNS} runs added" in said
@@ -87,10 +89,11 @@ def test_a_study_survives_the_death_of_a_worker(cluster, tmp_path):
     assert records(here).items() <= records(out).items()
 
 
-def test_an_address_nobody_answers_is_a_sentence(tmp_path):
-    path = write_study(tmp_path)
-    words = ["--backend", "dask", "--address", "tcp://127.0.0.1:9"]
-    done = call("run", path, "--out", tmp_path / "out", *words)
-    assert done.returncode == 2
-    assert "No Dask scheduler answers at tcp://127.0.0.1:9" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_an_address_nobody_answers_is_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "CONNECT_SECONDS", 1)
+    study, address = load_study(str(write_study(tmp_path))), "tcp://127.0.0.1:9"
+    words = "No Dask scheduler answers at tcp://127.0.0.1:9"
+    with pytest.raises(workers.ClusterError, match=words) as caught:
+        run_study(study, tmp_path / "out", backend="dask", address=address)
+    # The command line says those in a sentence and ends with 2.
+    assert isinstance(caught.value, FedBOError)

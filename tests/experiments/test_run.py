@@ -12,13 +12,15 @@ import pytest
 from tests.experiments.tiny import NUM_RUNS, call, records, start, write_study
 
 from guidefbo.core.errors import SettingsError
+from guidefbo.experiments.commit import code_commit
 from guidefbo.experiments.results import Row, pack_study, read_study
 from guidefbo.experiments.run import make_plan, run_study
 from guidefbo.experiments.study import load_study
 from guidefbo.experiments.workers import run_rows
 
-LONG = 30
-"""Rounds of runs that last long enough to be interrupted."""
+LONG = 15
+"""Rounds of runs that last long enough to be interrupted: a fifth of a second each, ten
+of them after the signal, which needs a hundredth."""
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +63,8 @@ def test_a_pack_counts_as_done(whole, tmp_path):
     assert make_plan(study, out, known=[pack]).missing == ()
     tally = run_study(study, out, known=[pack], jobs=1)
     assert (tally.num_before, tally.num_finished) == (NUM_RUNS, 0)
+    environments = [o.environment for o in read_study(pack).outcomes.values()]
+    assert {e["commit"] for e in environments} == {code_commit()}
     widened = make_plan(study, out, repetitions=4)
     assert (widened.num_runs, len(widened.missing)) == (16, 4)
 

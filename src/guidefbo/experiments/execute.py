@@ -14,6 +14,7 @@ import numpy as np
 
 from guidefbo.core.designs import sobol
 from guidefbo.core.streams import Purpose, Streams
+from guidefbo.experiments.commit import code_commit, with_commit
 from guidefbo.experiments.results import FAILURE_FORMAT, SIMILARITY_FORMAT, VERSION
 from guidefbo.methods.plugins import Plugin, load_plugin
 from guidefbo.metrics.similarity import task_similarity
@@ -66,7 +67,7 @@ def failure(spec: Mapping[str, Any], error: str, trace: str = "") -> dict[str, A
 
 
 def _run(spec: Mapping[str, Any]) -> dict[str, Any]:
-    return run(RunSpec(**spec)).to_record()
+    return with_commit(run(RunSpec(**spec)).to_record())
 
 
 def _compare_tasks(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,6 +82,7 @@ def _compare_tasks(spec: Mapping[str, Any]) -> dict[str, Any]:
         "format": SIMILARITY_FORMAT,
         "version": VERSION,
         "spec": dict(spec),
+        "environment": {"commit": code_commit()},
         "similarity": task_similarity(values),
         "seconds": clock.seconds(),
     }
