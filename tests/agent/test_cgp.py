@@ -26,8 +26,8 @@ from guidefbo.core.errors import WireError
 from guidefbo.core.space.parameters import Int
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.testing import check_agent_side, check_posterior, example_posterior
+from guidefbo.testing.codec import encode
 from guidefbo.wire.cgp import MAX_DESIGNS, DesignPacket, DesignUpload
-from guidefbo.wire.codec import encode
 from guidefbo.wire.cost import Cost
 
 DRAWS = 100_000

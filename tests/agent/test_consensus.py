@@ -27,8 +27,8 @@ from guidefbo.core.errors import SettingsError, WireError
 from guidefbo.core.space.parameters import Int
 from guidefbo.core.streams import Streams
 from guidefbo.testing import check_agent_side, check_codec
+from guidefbo.testing.codec import encode
 from guidefbo.testing.expect import expect_gradient
-from guidefbo.wire.codec import encode
 from guidefbo.wire.consensus import SHARPEST, WIDEST, ConsensusPacket
 
 MODEL = Model(noise_std=0.1, priors=Priors())

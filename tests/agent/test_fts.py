@@ -32,8 +32,8 @@ from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError, WireError
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.testing import check_agent_side, check_posterior, example_posterior
+from guidefbo.testing.codec import encode
 from guidefbo.testing.examples import example_data
-from guidefbo.wire.codec import encode
 from guidefbo.wire.cost import Cost
 from guidefbo.wire.fts import FeatureWeights, PeerPoint, RegionWeights
 from guidefbo.wire.regions import region_boxes, region_of

@@ -23,8 +23,8 @@ from guidefbo.core.errors import WireError
 from guidefbo.core.space.parameters import Choice, Int
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.testing import check_agent_side, example_posterior
+from guidefbo.testing.codec import encode
 from guidefbo.testing.examples import example_data
-from guidefbo.wire.codec import encode
 from guidefbo.wire.cost import Cost
 from guidefbo.wire.fts import RegionWeights
 from guidefbo.wire.regions import as_run, lexicographic, region_of

@@ -20,7 +20,7 @@ from guidefbo.cli.show import print_trials
 from guidefbo.core.errors import NumericalError, SettingsError, WireError
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.site.guidance import GuidanceState
-from guidefbo.wire.codec import decode, encode
+from guidefbo.testing.codec import decode, encode
 
 COMMAND = [sys.executable, "-c", "from guidefbo.cli.app import main; main()"]
 """What the installed script `guidefbo` does."""

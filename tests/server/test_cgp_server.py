@@ -9,8 +9,8 @@ from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.server.strategies.cgp.server import MARGIN, CgpServer, deal
 from guidefbo.testing import check_server_side
+from guidefbo.testing.codec import encode
 from guidefbo.wire.cgp import MAX_DESIGNS, DesignUpload
-from guidefbo.wire.codec import encode
 
 ONE_GROUP = CgpServer(group_size=99)
 

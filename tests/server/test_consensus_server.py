@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from guidefbo.methods.build_consensus import consensus_server
+from guidefbo.methods.settings import Settings
+from guidefbo.server.catalog import FUSIONS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.methods.build_consensus import consensus_server
-from guidefbo.methods.settings import Settings
-from guidefbo.server.catalog import FUSIONS
 from guidefbo.testing import check_server_side
+from guidefbo.testing.codec import encode
 from guidefbo.testing.generators import peak_uploads
-from guidefbo.wire.codec import encode
 from guidefbo.wire.consensus import SHARPEST, WIDEST, PeakUpload
 
 SERVERS = {

@@ -20,7 +20,7 @@ from guidefbo.server.strategies.fmtbo.server import (
     raw,
 )
 from guidefbo.testing import check_server_side
-from guidefbo.wire.codec import encode
+from guidefbo.testing.codec import encode
 from guidefbo.wire.fmtbo import (
     MAX_MEAN,
     MAX_SCALE,

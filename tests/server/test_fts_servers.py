@@ -18,7 +18,7 @@ from guidefbo.server.strategies.fts_de.server import (
     plain_average,
 )
 from guidefbo.testing import check_server_side
-from guidefbo.wire.codec import encode
+from guidefbo.testing.codec import encode
 from guidefbo.wire.cost import Cost
 from guidefbo.wire.fts import FeatureWeights, PeerPoint
 from guidefbo.wire.regions import assign_regions

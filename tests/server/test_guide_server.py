@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from guidefbo.server.catalog import DISPATCHES, MERGINGS, REWEIGHTINGS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.server.catalog import DISPATCHES, MERGINGS, REWEIGHTINGS
 from guidefbo.server.strategies.guide.server import GuideServer
 from guidefbo.testing import check_server_side
+from guidefbo.testing.codec import encode
 from guidefbo.testing.generators import federations
-from guidefbo.wire.codec import encode
 from guidefbo.wire.guide import MIN_MASS, OptimumUpload
 
 GUIDE = GuideServer(

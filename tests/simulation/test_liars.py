@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from guidefbo.methods.build_consensus import consensus_server
+from guidefbo.methods.settings import Settings
+from guidefbo.simulation.liars import LIES, Liars, corner, drift, hide, respond
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -10,13 +13,10 @@ import guidefbo as gf
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods import settings as methods_settings
-from guidefbo.methods.build_consensus import consensus_server
-from guidefbo.methods.settings import Settings
 from guidefbo.problems.library import make_problem
-from guidefbo.simulation.liars import LIES, Liars, corner, drift, hide, respond
 from guidefbo.simulation.simulate import simulate
 from guidefbo.simulation.spec import RunSpec
-from guidefbo.wire.codec import encode
+from guidefbo.testing.codec import encode
 from guidefbo.wire.consensus import SHARPEST, PeakUpload
 
 LIGHT = {"num_raw": 16, "num_starts": 2, "num_iterations": 4}

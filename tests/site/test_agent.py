@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from guidefbo.site.merge import merge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.site.sites import (
@@ -31,9 +32,8 @@ from guidefbo.core.errors import (
     SettingsError,
     SpaceError,
 )
-from guidefbo.site.merge import merge
 from guidefbo.site.trial import Origin, TrialState
-from guidefbo.wire.codec import encode
+from guidefbo.testing.codec import encode
 from guidefbo.wire.guide import GuidancePacket, OptimumUpload
 
 NAN, INF = float("nan"), float("inf")

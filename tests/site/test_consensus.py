@@ -9,7 +9,7 @@ from tests.site.sites import SPACES, in_space, make, packet, quietly, told
 from guidefbo import Agent
 from guidefbo.agent.strategies.consensus.agent import ConsensusAgent
 from guidefbo.core.errors import GuidanceWarning, WireError
-from guidefbo.wire.codec import decode, encode
+from guidefbo.testing.codec import decode, encode
 from guidefbo.wire.consensus import ConsensusPacket
 
 METHOD = "consensus-ucb"

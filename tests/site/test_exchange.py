@@ -14,7 +14,7 @@ from tests.site.sites import LIGHT, SPACES, in_space, make, measure, quietly, to
 from guidefbo import Agent, Float, Space
 from guidefbo.core.errors import GuidanceWarning, SettingsError
 from guidefbo.site.file import AgentFileError
-from guidefbo.wire.codec import encode
+from guidefbo.testing.codec import encode
 from guidefbo.wire.cost import Cost
 from guidefbo.wire.fmtbo import ModelPacket, SharedHyperparameters
 from guidefbo.wire.fts import FeatureWeights, PeerPoint, RegionWeights

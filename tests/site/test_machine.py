@@ -22,7 +22,7 @@ from tests.strategies import seeds
 
 from guidefbo import Agent, Bool, Choice, FedBOError, Float
 from guidefbo.core.errors import DataError
-from guidefbo.wire.codec import encode
+from guidefbo.testing.codec import encode
 
 PENDING, DONE, FAILED = "pending", "done", "failed"
 ABANDONED, EXPIRED = "abandoned", "expired"

@@ -16,12 +16,12 @@ from tests.site.sites import SPACES, make, measure, packet, quietly, told
 from guidefbo import Agent, Choice, FedBOError, Float, Space
 from guidefbo.core.files import OutputError
 from guidefbo.site.file import AgentFileError
-from guidefbo.wire.codec import encode
+from guidefbo.testing.codec import encode
 
 RESUME = """
 import json, sys, warnings
 from guidefbo import Agent
-from guidefbo.wire.codec import encode
+from guidefbo.testing.codec import encode
 warnings.simplefilter("ignore")
 for path in sys.argv[1:]:
     agent = Agent.load(path)

@@ -10,9 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from guidefbo.core.errors import WireError
 from guidefbo.testing import check_codec
-from guidefbo.testing.codec import same_value
+from guidefbo.testing.codec import decode, encode, same_value
 from guidefbo.wire.cgp import MAX_DESIGNS, MAX_LEVEL, DesignPacket, DesignUpload
-from guidefbo.wire.codec import decode, encode
 from guidefbo.wire.cost import Cost
 
 UPLOAD = {"design": [0.2, 0.4], "lower_bound": -1.5, "best_mean": 0.25}

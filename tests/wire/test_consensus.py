@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from guidefbo.core.component import Components
 from guidefbo.core.errors import WireError
 from guidefbo.testing import check_codec
-from guidefbo.testing.codec import same_value
+from guidefbo.testing.codec import decode, encode, same_value
 from guidefbo.testing.generators import peak_uploads, real_arrays
-from guidefbo.wire.codec import decode, encode
 from guidefbo.wire.consensus import (
     MAX_SCORE,
     SHARPEST,

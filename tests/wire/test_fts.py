@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from guidefbo.core.errors import WireError
 from guidefbo.testing import check_codec
+from guidefbo.testing.codec import decode, encode
 from guidefbo.testing.generators import real_arrays
-from guidefbo.wire.codec import decode, encode
 from guidefbo.wire.cost import Cost
 from guidefbo.wire.fts import MAX_NORM, FeatureWeights, PeerPoint, RegionWeights
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from guidefbo.core.component import Components
 from guidefbo.core.errors import WireError
 from guidefbo.testing import check_codec
-from guidefbo.testing.codec import same_value
+from guidefbo.testing.codec import decode, encode, same_value
 from guidefbo.testing.generators import guidance_packets, optimum_uploads
-from guidefbo.wire.codec import decode, encode
 from guidefbo.wire.cost import Cost
 from guidefbo.wire.guide import MIN_MASS, GuidancePacket, OptimumUpload
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from guidefbo.core.component import Components
 from guidefbo.core.errors import FedBOError, WireError
+from guidefbo.testing.codec import decode, encode
 from guidefbo.testing.generators import guidance_packets, optimum_uploads
-from guidefbo.wire.codec import decode, encode
 from guidefbo.wire.envelope import MAX_BYTES
 from guidefbo.wire.guide import MAX_SCORE, GuidancePacket, OptimumUpload
 

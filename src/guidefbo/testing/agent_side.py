@@ -11,11 +11,10 @@ from guidefbo.agent.side import AgentSide, Aiming, Pointing, Studying
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Address, Streams
-from guidefbo.testing.codec import check_codec
+from guidefbo.testing.codec import check_codec, encode
 from guidefbo.testing.examples import example_data, example_posterior
 from guidefbo.testing.expect import expect
 from guidefbo.testing.posterior import check_posterior
-from guidefbo.wire.codec import encode
 
 
 def check_agent_side(

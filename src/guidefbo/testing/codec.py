@@ -3,14 +3,39 @@
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from guidefbo.core.errors import WireError
 from guidefbo.testing.expect import expect
-from guidefbo.wire.codec import decode, encode
-from guidefbo.wire.envelope import MAX_BYTES, VERSION, Message
+from guidefbo.wire.codec import read
+from guidefbo.wire.envelope import (
+    MAX_BYTES,
+    VERSION,
+    Envelope,
+    Message,
+    Terms,
+    UploadHead,
+)
+
+HEAD = UploadHead(
+    terms=Terms(federation="example", space="example", strategy="example"),
+    site="north",
+    sequence=1,
+)
+"""Whose messages are in the examples."""
+M = TypeVar("M", bound=Message)
+
+
+def encode(message: Message) -> bytes:
+    """Return a body as it travels, in an envelope of an example's."""
+    return Envelope(head=HEAD, body=message).to_bytes()
+
+
+def decode(data: bytes, kind: type[M]) -> M:
+    """Return the body of a message in an envelope, or raise `WireError`."""
+    return read(data, kind, UploadHead).body
 
 
 def check_codec(message: Message) -> None:
@@ -64,7 +89,11 @@ def _damage(data: bytes) -> list[tuple[bytes, str]]:
         ({**envelope, "more": 1}, "with an unknown field in its envelope"),
         ({**envelope, "body": {**body, "more": 1}}, "with an unknown field"),
         ({**envelope, "body": list(body)}, "whose body is a list"),
+        ({**envelope, "version": 1}, "of an older version"),
     ]
+    for name in envelope:
+        rest = {key: value for key, value in envelope.items() if key != name}
+        changed.append((rest, f"whose envelope has no {name}"))
     for name in body:
         rest = {key: value for key, value in body.items() if key != name}
         changed.append(({**envelope, "body": rest}, f"without {name}"))

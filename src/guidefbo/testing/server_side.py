@@ -3,29 +3,30 @@
 from collections.abc import Mapping
 from typing import Any
 
-from guidefbo.core.streams import Purpose, Streams
-from guidefbo.server.side import ServerSide
-from guidefbo.testing.codec import check_codec
+from guidefbo.core.streams import Streams
+from guidefbo.server.side import Draws, ServerSide
+from guidefbo.testing.codec import check_codec, encode
 from guidefbo.testing.expect import expect
-from guidefbo.wire.codec import encode
 from guidefbo.wire.envelope import Message
 
 
 def check_server_side(
-    server: ServerSide, uploads: Mapping[int, Message], *, seed: int = 0
+    server: ServerSide, uploads: Mapping[str, Message], *, seed: int = 0
 ) -> None:
     """Check that a server is a pure function of its uploads.
 
-    Every agent that uploaded gets a packet that survives the wire, whoever came first;
+    All uploads have one form. Every site that uploaded gets a packet that survives the wire, whoever came first;
     the same uploads, round and stream give the same packets; the uploads stay as they
     are; one agent alone and no agent at all are served too.
 
     Args:
         server: The strategy's shared half.
-        uploads: A few valid uploads by agent id.
+        uploads: A few valid uploads by the names of their sites.
         seed: Root of the server's randomness.
     """
     expect(len(uploads) > 1, "Give two uploads or more, so that order can matter.")
+    forms = {server.form(upload) for upload in uploads.values()}
+    expect(len(forms) == 1, f"Uploads of one federation must be alike, got {forms}.")
     sent = {agent: encode(upload) for agent, upload in uploads.items()}
     packets = _aggregate(server, uploads, seed)
     for agent, upload in uploads.items():
@@ -55,15 +56,19 @@ def check_server_side(
 
 
 def _aggregate(
-    server: ServerSide, uploads: Mapping[int, Any], seed: int
-) -> Mapping[int, Any]:
-    stream = Streams(seed).at(Purpose.DISPATCH, t=1)
-    return server.aggregate(dict(uploads), 1, stream)
+    server: ServerSide, uploads: Mapping[str, Any], seed: int
+) -> Mapping[str, Any]:
+    return server.aggregate(dict(uploads), 1, draws(seed))
+
+
+def draws(seed: int = 0, t: int = 1) -> Draws:
+    """Return a server's randomness in an example."""
+    return Draws(streams=Streams(seed), federation="example", t=t)
 
 
 def _orders(
-    uploads: Mapping[int, Message],
-) -> list[tuple[dict[int, Message], str]]:
+    uploads: Mapping[str, Message],
+) -> list[tuple[dict[str, Message], str]]:
     items = list(uploads.items())
     return [
         (dict(items), "the call"),
