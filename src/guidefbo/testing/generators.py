@@ -85,14 +85,14 @@ def guidance_packets(
 @st.composite
 def federations(
     draw: st.DrawFn, is_full: bool = False, max_agents: int = 8
-) -> dict[int, OptimumUpload]:
-    """Draw uploads of several agents in one dimension, some of them close together."""
+) -> dict[str, OptimumUpload]:
+    """Draw uploads of several sites in one dimension, some of them close together."""
     d = draw(st.integers(1, MAX_DIM))
     agents = draw(
         st.lists(st.integers(0, 99), min_size=2, max_size=max_agents, unique=True)
     )
-    uploads: dict[int, OptimumUpload] = {}
-    for agent in agents:
+    uploads: dict[str, OptimumUpload] = {}
+    for agent in map(str, agents):
         earlier = list(uploads.values())
         if earlier and draw(st.booleans()):
             # A copy of an earlier upload or a neighbour of it, to be merged.

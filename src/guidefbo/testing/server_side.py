@@ -15,9 +15,9 @@ def check_server_side(
 ) -> None:
     """Check that a server is a pure function of its uploads.
 
-    All uploads have one form. Every site that uploaded gets a packet that survives the wire, whoever came first;
-    the same uploads, round and stream give the same packets; the uploads stay as they
-    are; one agent alone and no agent at all are served too.
+    All uploads have one form. Every site that uploaded gets a packet that survives the
+    wire, whoever came first; the same uploads, round and draws give the same packets;
+    the uploads stay as they are; one site alone and no site at all are served too.
 
     Args:
         server: The strategy's shared half.
