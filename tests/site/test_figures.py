@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.site.sites import handed
 
 from guidefbo import Agent, AtMost, Bool, Choice, FedBOError, Float, Int, Space, SumTo
 from guidefbo.agent.guidance.field import GuidanceField
@@ -159,7 +160,7 @@ def test_guidance_is_the_field_along_the_slice():
     agent = mixed()
     assert all(piece.guidance is None for piece in slices_of(agent))
     best = agent.best().values
-    agent.receive(packet(MIXED, best))
+    agent.receive(handed(agent, packet(MIXED, best)))
     for piece in slices_of(agent):
         assert piece.guidance[piece.at] == pytest.approx(0.8)
         assert piece.guidance.max() <= 0.8 + 1e-9
@@ -171,7 +172,7 @@ def test_guidance_is_the_field_along_the_slice():
 
 def test_stale_guidance_is_not_drawn():
     agent = told(LINE, lambda v: v["x"], 3, packet_lifetime=1)
-    agent.receive(packet(LINE, {"x": 0.5}))
+    agent.receive(handed(agent, packet(LINE, {"x": 0.5})))
     assert slices_of(agent)[0].guidance is not None
     agent.tell({"x": 0.25}, 0.0)
     assert slices_of(agent)[0].guidance is None
@@ -229,7 +230,7 @@ def test_of_very_many_options_the_tried_ones_are_kept():
 def test_drawing_changes_nothing(tmp_path):
     drawn, alone = mixed(num_results=9), mixed(num_results=9)
     for agent in (drawn, alone):
-        agent.receive(packet(MIXED, agent.best().values))
+        agent.receive(handed(agent, packet(MIXED, agent.best().values)))
     before = drawn.trials, drawn.guidance, drawn.t
     drawn.plot(tmp_path / "agent.png")
     assert (drawn.trials, drawn.guidance, drawn.t) == before

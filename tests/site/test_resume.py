@@ -11,24 +11,22 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.site.sites import SPACES, make, measure, packet, quietly, told
+from tests.site.sites import SPACES, handed, make, measure, packet, quietly, told
 
 from guidefbo import Agent, Choice, FedBOError, Float, Space
 from guidefbo.core.files import OutputError
 from guidefbo.site.file import AgentFileError
-from guidefbo.testing.codec import encode
 
 RESUME = """
 import json, sys, warnings
 from guidefbo import Agent
-from guidefbo.testing.codec import encode
 warnings.simplefilter("ignore")
 for path in sys.argv[1:]:
     agent = Agent.load(path)
     upload, best = agent.upload(), agent.best()
     print(json.dumps([
         [trial.values for trial in agent.ask(3)],
-        upload and encode(upload).decode(),
+        upload and upload.to_bytes().decode(),
         [best.trial.id, best.mean, best.std, best.observed.id],
         str(agent),
     ]))
@@ -62,7 +60,7 @@ def used(name, method="guide-ucb", goal="min"):
     (x,) = agent.space.domain.sample(1, np.random.default_rng(0))
     agent.tell(agent.space.from_unit(x), 1e-300)
     with quietly():
-        agent.receive(packet(agent.space.dim, 0.3))
+        agent.receive(handed(agent, packet(agent.space.dim, 0.3)))
     agent.ask()
     return agent
 
@@ -71,7 +69,7 @@ def outlook(agent):
     """Return what the agent recommends, uploads and asks next."""
     with quietly():
         best, upload = agent.best(), agent.upload()
-        return best, upload and encode(upload), agent.guidance.state, agent.ask(3)
+        return best, upload and upload.to_bytes(), agent.guidance.state, agent.ask(3)
 
 
 @pytest.mark.parametrize(
@@ -297,8 +295,8 @@ RECORD = ("trials", 2, "records", 0)
         (("guidance", "packet"), 5),
         (("guidance", "packet"), "\ud800"),
         (("guidance", "packet"), None),
-        (("guidance", "received_at"), INFINITE),
-        (("guidance", "received_at"), None),
+        (("guidance", "since"), INFINITE),
+        (("guidance", "since"), None),
         (("trials",), {}),
         (("trials", 1), None),
         (("trials", 1, "id"), 7),

@@ -254,11 +254,9 @@ def _spoken(data: Mapping[str, bytes]) -> str:
 def _strategy_of(method: str) -> str:
     """Return the strategy of a method's name, which may end in a rule."""
     names = server_names()
-    if method in names or not isinstance(method, str):
-        return method
-    head = method.rpartition("-")[0]
-    if head in names:
-        return head
+    heads = [name for name in names if f"{method}-".startswith(f"{name}-")]
+    if heads:
+        return max(heads, key=len)
     raise SettingsError(
         f"Method {shown(method)} exchanges nothing, so there is nothing to merge, or "
         f"it is not known. Strategies with a server side: {', '.join(names)}."
