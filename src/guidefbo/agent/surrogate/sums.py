@@ -131,6 +131,14 @@ def angles_by_sums(frequencies: Matrix, phases: Reals) -> BySums[Matrix]:
     return BySums(sums=sums, finish=lambda S: S)
 
 
+def coordinates_by_sums(dim: int) -> BySums[Matrix]:
+    """Return the point itself, each coordinate a sum of one term."""
+    sums = Quadratics(
+        squares=np.zeros((dim, 1)), slopes=np.eye(dim), constants=np.zeros(dim)
+    )
+    return BySums(sums=sums, finish=lambda S: S)
+
+
 @runtime_checkable
 class Summed(Protocol):
     """What can be evaluated by sums: a posterior, a path, an acquisition."""

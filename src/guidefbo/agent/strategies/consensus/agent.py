@@ -28,6 +28,9 @@ from guidefbo.wire.consensus import (
 )
 from guidefbo.wire.entries import same_dimension
 
+MAX_POINTS = 256
+"""Observations the trend is fitted to: more change it little, at cubic cost."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsensusAgent:
@@ -52,8 +55,10 @@ class ConsensusAgent:
 
     def study(self, posterior: GaussianProcess) -> Place:
         """Return where the own data place the optimum."""
-        fit = TrendPosterior.fit if self.has_trend else TrendPosterior.without_trend
-        model = fit(posterior)
+        if self.has_trend:
+            model = TrendPosterior.fit(posterior, max_points=MAX_POINTS)
+        else:
+            model = TrendPosterior.without_trend(posterior)
         x = find_peak(model, self.domain)
         variance = peak_variance(model, x, self.domain, SHARPEST, WIDEST)
         return Place(frozen_array(x), frozen_array(variance))

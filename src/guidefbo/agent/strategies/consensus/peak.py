@@ -49,15 +49,15 @@ class TrendMean:
 
     def value(self, X: Points) -> Values:
         """Return the mean at the rows of X."""
-        return self.model.value(self.domain.snap(X))
+        return self.model.predict_mean(self.domain.snap(X))
 
     def by_sums(self) -> BySums[Values] | None:
         """Return the mean, by sums."""
-        return self.model.by_sums()
+        return self.model.mean_by_sums()
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the mean and its gradient at the rows of X."""
-        value, gradient = self.model.value_and_gradient(self.domain.snap(X))
+        value, gradient = self.model.mean_and_gradient(self.domain.snap(X))
         return value, gradient * self.domain.free
 
 
@@ -101,7 +101,7 @@ def peak_variance(
             _sandwich(model, H, C, moves), _by_trend(model, x, moves)
         )  # E89
         if held.any():
-            slope = model.value_and_gradient(x[None])[1][0]
+            slope = model.mean_and_gradient(x[None])[1][0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 variance[held] = (high / (1.0 + slope**2 / np.diagonal(C)))[held]  # E85
     # A slope or a bend that is no number says nothing.
