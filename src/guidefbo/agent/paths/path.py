@@ -1,4 +1,4 @@
-"""One continuous posterior path: exact GP mean plus a centred feature residual."""
+"""A continuous sample path: the exact posterior mean plus a feature residual."""
 
 from dataclasses import dataclass
 from typing import Protocol, Self

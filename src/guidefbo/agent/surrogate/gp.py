@@ -46,7 +46,7 @@ def conditional_std(w: Matrix, prior: float | Values) -> Values:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hyperparameters:
-    """What the marginal likelihood fixes before anything is predicted."""
+    """Hyperparameters of the process, fitted by the marginal likelihood."""
 
     lengthscales: Point
     """One per coordinate of the unit cube."""

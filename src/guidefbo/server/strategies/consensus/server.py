@@ -1,4 +1,4 @@
-"""The consensus server: a meta-analysis of the other agents' peaks, for each agent."""
+"""The consensus server: for each agent, pool the other agents' estimated optima."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ from guidefbo.wire.entries import same_dimension
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsensusServer:
-    """Random-effects consensus on the optimum, server side."""
+    """Random-effects pooling of estimated optima, server side."""
 
     upload_type: ClassVar[type[PeakUpload]] = PeakUpload
     packet_type: ClassVar[type[ConsensusPacket]] = ConsensusPacket
 
     fusion: Fusion
-    """Makes one place of many."""
+    """Pools several estimates into one."""
     has_groups: bool
-    """Whether unrelated groups of sites are told apart."""
+    """Whether clusters of sites are detected and pooled separately."""
 
     def aggregate(
         self, uploads: Mapping[int, PeakUpload], t: int, stream: np.random.Generator
     ) -> dict[int, ConsensusPacket]:
-        """Return for every agent that uploaded the place of the others of its group."""
+        """Return for every agent the pooled estimate of the others in its group."""
         del t, stream
         if len(uploads) < 2:
             nobody = np.empty((0, 1))
@@ -42,12 +42,12 @@ class ConsensusServer:
         }
 
     def fuse(self, uploads: list[PeakUpload]) -> Fused:
-        """Return what the others say, row by row, whoever came first."""
+        """Return for each upload the pooled estimate of the others."""
         for upload in uploads:
             same_dimension(upload.dim, uploads[0].dim, "Every upload")
         y = np.clip(np.stack([u.center for u in uploads]), 0.0, 1.0)
         v = np.stack([u.variance for u in uploads])
-        # Sums round differently in another order; here there is only one.
+        # Rounding of sums depends on their order, so the order is made canonical.
         order = np.lexsort(np.column_stack([v, y[:, ::-1]]).T)
         groups = split_groups(y[order], v[order]) if self.has_groups else [slice(None)]
         fused = Fused(*(np.empty_like(y) for _ in Fused._fields))
