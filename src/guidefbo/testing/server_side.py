@@ -1,4 +1,4 @@
-"""The contract of a strategy's shared half."""
+"""The contract of a strategy's server side."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ def check_server_side(
     are; one agent alone and no agent at all are served too.
 
     Args:
-        server: The strategy's shared half.
+        server: The strategy's server side.
         uploads: A few valid uploads by agent id.
         seed: Root of the server's randomness.
     """
