@@ -164,14 +164,15 @@ def exchange(
 ) -> tuple[dict[int, PeakUpload], Points]:
     """Return what every site says of its optimum, and where it looks thereafter."""
     side = consensus_agent(settings, Domain.box(fits[0].data.X.shape[1]), model)
+    own = [side.study(fit.posterior) for fit in fits]
     uploads = {
-        n: side.upload(fit.posterior, fit.data, None, streams.of(n, 1))
+        n: side.upload(fit.posterior, fit.data, own[n], None, streams.of(n, 1))
         for n, fit in enumerate(fits)
     }
     stream = streams.at(Purpose.DISPATCH, t=1)
     packets = consensus_server(settings).aggregate(uploads, 1, stream)
-    looks = [side.aimed(fit.posterior, packets[n]) for n, fit in enumerate(fits)]
-    return uploads, np.vstack([p.components.centers for p in looks if p is not None])
+    looks = [side.aimed(own[n], packets[n]) for n in range(len(fits))]
+    return uploads, np.vstack([p.components.centers for p in looks])
 
 
 def error(miss: np.ndarray) -> float:

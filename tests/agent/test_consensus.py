@@ -20,7 +20,7 @@ from guidefbo.agent.surrogate.curvature import gradient_covariance, mean_hessian
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import Priors
-from guidefbo.agent.surrogate.trend import TrendPosterior
+from guidefbo.agent.surrogate.trend import TrendPosterior, TrendPrior
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError, WireError
@@ -158,7 +158,9 @@ def test_peak_is_the_highest_point_of_the_mean():
         gp = make_gp(6, 1, seed)
         for model in (plain(gp), TrendPosterior.fit(gp)):
             x = find_peak(model, Domain.box(1))
-            assert model.value(x[None])[0] >= model.value(grid).max() - 1e-8
+            assert (
+                model.predict_mean(x[None])[0] >= model.predict_mean(grid).max() - 1e-8
+            )
 
 
 def test_peak_is_no_lower_than_at_any_observed_input():
@@ -167,8 +169,13 @@ def test_peak_is_no_lower_than_at_any_observed_input():
         for model in (plain(gp), TrendPosterior.fit(gp)):
             x = find_peak(model, Domain.box(6))
             # One row or forty at a time: the sums round differently.
-            assert model.value(x[None])[0] >= model.value(gp.X).max() - 1e-12
-            assert model.value(x[None])[0] >= model.value(model.summit[None])[0] - 1e-12
+            assert (
+                model.predict_mean(x[None])[0] >= model.predict_mean(gp.X).max() - 1e-12
+            )
+            assert (
+                model.predict_mean(x[None])[0]
+                >= model.predict_mean(model.summit[None])[0] - 1e-12
+            )
 
 
 def test_peak_is_found_in_ten_dimensions():
@@ -181,7 +188,10 @@ def test_peak_is_found_in_ten_dimensions():
             x = find_peak(model, domain)
             mean = TrendMean(model=model, domain=domain)
             others = ascend(mean, starts, domain, 100)
-            assert model.value(x[None])[0] >= model.value(others).max() - 0.02
+            assert (
+                model.predict_mean(x[None])[0]
+                >= model.predict_mean(others).max() - 0.02
+            )
 
 
 def test_peak_far_from_all_data_is_found():
@@ -211,7 +221,7 @@ def test_peak_sits_on_steps():
     for model in (plain(gp), TrendPosterior.fit(gp)):
         x = find_peak(model, domain)
         assert np.array_equal(x, domain.snap(x[None])[0])
-        assert model.value(x[None])[0] >= model.value(grid).max() - 1e-6
+        assert model.predict_mean(x[None])[0] >= model.predict_mean(grid).max() - 1e-6
 
 
 def test_peak_keeps_the_constraints_that_results_missed():
@@ -395,7 +405,8 @@ def sloping(slopes, bends, variance_of_slope=1.0):
     )
     gp = GaussianProcess.condition(np.full((1, d), 0.5), np.zeros(1), hyper)
     weights = np.array([0.0, *slopes, 0.0, *bends])
-    prior = np.repeat([0.0, 0.75 * variance_of_slope, 0.0], [1, d, d + 1])
+    variances = np.repeat([0.0, 0.75 * variance_of_slope, 0.0], [1, d, d + 1])
+    prior = TrendPrior(means=np.zeros(2 * d + 2), variances=variances)
     return TrendPosterior(rest=gp, weights=weights, prior=prior)
 
 

@@ -1,4 +1,4 @@
-"""What counts as a number at a door, and how a wrong value is shown in a sentence."""
+"""Checks of numbers given by users, and how a wrong value is shown in a message."""
 
 import math
 import reprlib

@@ -121,7 +121,7 @@ class Float:
 
     def from_unit(self, u: float) -> float:
         """Return the value at position u of the unit interval."""
-        # Nobody weighs 5e-17 of anything: within rounding of an end, it is the end.
+        # 5e-17 instead of 0 is rounding error: so close to an end, it is the end.
         if u <= EDGE or u >= 1.0 - EDGE:
             return float(self.low if u <= EDGE else self.high)
         if self.log:
