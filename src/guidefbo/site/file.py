@@ -19,7 +19,14 @@ from guidefbo.core.numbers import require_count, shown
 from guidefbo.site.guidance import Guidance, guidance_from_form, guidance_to_form
 from guidefbo.site.lock import exclusive
 from guidefbo.site.setup import Setup
-from guidefbo.site.trial import Origin, Record, Trial, TrialState, check_told
+from guidefbo.site.trial import (
+    Origin,
+    Record,
+    Trial,
+    TrialState,
+    check_told,
+    one_line,
+)
 
 if TYPE_CHECKING:
     from guidefbo.site.agent import Agent
@@ -144,14 +151,17 @@ def _fingerprint(text: str) -> str:
 
 
 def _parse(text: str) -> Mapping[str, Any]:
-    form = _table(json.loads(text, parse_constant=_refuse_constant), "the file")
+    parsed = json.loads(
+        text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys
+    )
+    form = _table(parsed, "the file")
     if form.get("format") != FORMAT:
         raise AgentFileError(
             f"expected an agent's file (format {FORMAT!r}), got "
             f"{shown(form.get('format'))}."
         )
     version = form.get("version")
-    if version != VERSION:
+    if type(version) is not int or version != VERSION:
         raise AgentFileError(
             f"expected version {VERSION}, got {shown(version)}. A newer guidefbo may "
             "have written it: upgrade."
@@ -161,6 +171,15 @@ def _parse(text: str) -> Mapping[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise DataError(f"expected finite numbers, got {name}.")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise DataError(f"expected each field once, got {shown(twice)} twice.")
+    return fields
 
 
 def _trial_to_form(trial: Trial) -> dict[str, Any]:
@@ -180,7 +199,7 @@ def _trial_to_form(trial: Trial) -> dict[str, Any]:
 
 def _trial_from_form(form: Any, expected_id: int, setup: Setup) -> Trial:
     form = _table(form, "a trial")
-    if form["id"] != expected_id:
+    if type(form["id"]) is not int or form["id"] != expected_id:
         raise DataError(f"expected trial {expected_id}, got {shown(form['id'])}.")
     records = tuple(_record_from_form(r) for r in _list(form["records"], "records"))
     trial = Trial(
@@ -208,7 +227,7 @@ def _record_from_form(form: Any) -> Record:
         order=_count("order", form["order"], 1),
         value=form["value"],
         std=form["std"],
-        failed=form["failed"],
+        failed=None if form["failed"] is None else one_line(form["failed"]),
     )
 
 

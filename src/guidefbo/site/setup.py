@@ -12,7 +12,14 @@ from guidefbo.agent.surrogate.priors import SitePriors
 from guidefbo.agent.units import Units
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.goal import require_goal
-from guidefbo.core.numbers import is_finite_number, plain, require_count, shown
+from guidefbo.core.numbers import (
+    MAX_AGENTS,
+    MAX_SEED,
+    is_finite_number,
+    plain,
+    require_count,
+    shown,
+)
 from guidefbo.core.space import Space
 from guidefbo.core.space_form import space_from_form, space_to_form
 from guidefbo.core.streams import Streams
@@ -21,8 +28,17 @@ from guidefbo.methods.catalog import find_method
 from guidefbo.methods.settings import Settings
 from guidefbo.server.side import ServerSide
 
-COUNTS = (("seed", 0), ("agent_id", 0), ("expire_after", 1), ("packet_lifetime", 1))
-"""Whole numbers of a setup and the least each may be."""
+MAX_RESULTS = 10**9
+"""More results than that were never told to anybody."""
+COUNTS = (
+    ("seed", 0, MAX_SEED),
+    ("agent_id", 0, MAX_AGENTS - 1),
+    ("expire_after", 1, MAX_RESULTS),
+    ("packet_lifetime", 1, MAX_RESULTS),
+)
+"""Whole numbers of a setup, the least and the most each may be."""
+MAX_DESIGN = 10**7
+"""Most numbers in the initial designs of a federation: all of them are laid out."""
 MIN_LENGTHSCALE = 0.1
 """Shortest lengthscale of a one-parameter model; it grows as √d. Shorter ones would let
 every value be a spike of its own, and leave nothing to be called noise."""
@@ -83,11 +99,18 @@ class Setup:
                 "use for it. Leave it out."
             )
         self._set("settings", {name: getattr(checked, name) for name in self.settings})
-        for name, low in COUNTS:
-            self._set(name, require_count(name, getattr(self, name), low))
+        for name, low, high in COUNTS:
+            self._set(name, require_count(name, getattr(self, name), low, high))
         for name, low in (("initial", 1), ("num_agents", self.agent_id + 1)):
             if getattr(self, name) is not None:
-                self._set(name, require_count(name, getattr(self, name), low))
+                count = require_count(name, getattr(self, name), low, MAX_AGENTS)
+                self._set(name, count)
+        size = (self.num_agents or 1) * self.num_initial * len(self.space.parameters)
+        if size > MAX_DESIGN:
+            raise SettingsError(
+                f"num_agents times initial times parameters must be at most "
+                f"{MAX_DESIGN}, got {size}. Lower initial, or leave num_agents out."
+            )
         self._set("noise", plain(self.noise))
         if self.noise is not None and not (
             is_finite_number(self.noise) and 0.0 <= self.noise <= MAX_VALUE
