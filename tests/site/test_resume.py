@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.site.sites import SPACES, make, measure, packet, quietly, told
+from tests.strategies import printable
 
 from guidefbo import Agent, Choice, FedBOError, Float, Space
 from guidefbo.core.files import OutputError
@@ -422,9 +423,6 @@ def test_very_many_changes_of_a_file(mutate, whole, tmp_path):
     check_mutation(mutate, whole, tmp_path)
 
 
-PRINTABLE = st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])
-
-
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.text(
@@ -432,8 +430,8 @@ PRINTABLE = st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])
         min_size=1,
         max_size=8,
     ),
-    option=st.text(PRINTABLE, max_size=8),
-    reason=st.text(PRINTABLE, max_size=8),
+    option=st.text(printable, max_size=8),
+    reason=st.text(printable, max_size=8),
 )
 def test_any_text_survives_the_file(name, option, reason, tmp_path):
     space = Space(**{name: Choice(option, option + "'"), f"{name}2": Float(0, 1)})

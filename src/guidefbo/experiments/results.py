@@ -133,9 +133,9 @@ def read_study(path: str | Path) -> StudyResults:
         return _read_folder(path)
     if path.is_file():
         return _read_pack(path)
-    found = "that is neither" if path.exists() else "there is none"
+    found = f"{path} is neither" if path.exists() else f"there is no {path}"
     raise DataError(
-        f"Expected a study's folder or its pack at {path}, and {found}. "
+        f"Expected a study's folder or its pack, and {found}. "
         "Make one with: guidefbo study run NAME --out DIR"
     )
 

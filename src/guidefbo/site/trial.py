@@ -159,6 +159,8 @@ class Best:
 
 def one_line(reason: str) -> str:
     """Return a reason, say a traceback, with its lines one after the other."""
+    if is_plain_text(reason):
+        return reason
     return " ".join(part for line in reason.splitlines() for part in line.split())
 
 
