@@ -391,7 +391,7 @@ def _load_pack(path: Path) -> dict[str, Any] | None:
     return cast(dict[str, Any], form) if isinstance(form, dict) else None
 
 
-def _unfold(data: bytes, path: Path) -> bytes:
+def _unfold(data: bytes, path: Path) -> bytearray:
     """Return what a pack unfolds to, a piece at a time, or refuse it half-way."""
     pieces = bytearray()
     with gzip.GzipFile(fileobj=BytesIO(data)) as file:
@@ -402,7 +402,7 @@ def _unfold(data: bytes, path: Path) -> bytes:
                     f"{path} unfolds to more than {MAX_PACKED} bytes, the most a pack "
                     "may. Pack parts of the study, or report on its folder."
                 )
-    return bytes(pieces)
+    return pieces
 
 
 def _is_same(stored: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:

@@ -140,10 +140,10 @@ def _read(path: Path) -> str:
         return read_file(path, MAX_BYTES).decode("utf-8")
     except (InputError, ValueError) as error:
         reason = error if isinstance(error, InputError) else "it is not text"
-        raise AgentFileError(
-            f"Cannot read {path}: {reason}. Create an agent with: guidefbo init {path} "
-            "SPACE.toml --goal max"
-        ) from error
+        hint = f"Create an agent with: guidefbo init {path} SPACE.toml --goal max"
+        if path.exists():
+            hint = "Name the file of an agent."
+        raise AgentFileError(f"Cannot read {path}: {reason}. {hint}") from error
 
 
 def _fingerprint(text: str) -> str:
