@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     rule,
 )
 from tests.site.sites import METHODS, SPACES, handed, in_space, make, packet, quietly
-from tests.strategies import seeds
+from tests.strategies import printable, seeds
 
 from guidefbo import Agent, Bool, Choice, FedBOError, Float
 from guidefbo.core.errors import DataError
@@ -149,7 +149,7 @@ class Site(RuleBasedStateMachine):
         assert told == self.agent.trials[trial_id - 1]
 
     @precondition(lambda self: self.book)
-    @rule(data=st.data(), reason=st.text(max_size=5))
+    @rule(data=st.data(), reason=st.text(printable, max_size=5))
     def fail(self, data, reason):
         trial_id = self.draw_id(data)
         self.agent.tell(self.name(data, trial_id), failed=reason)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.site.sites import SPACES, handed, make, measure, packet, quietly, told
+from tests.strategies import printable
 
 from guidefbo import Agent, Choice, FedBOError, Float, Space
 from guidefbo.core.files import OutputError
@@ -54,7 +55,7 @@ def used(name, method="guide-ucb", goal="min"):
     for k in range(5):
         trial = agent.ask()
         agent.tell(trial, measure(agent.space, trial.values), std=0.1 * k or None)
-    agent.tell(agent.ask(), failed='the "pump" broke\n\u20ac \ud800')
+    agent.tell(agent.ask(), failed='the "pump" broke \u20ac')
     agent.abandon(agent.ask())
     agent.tell(3, 0.125)
     (x,) = agent.space.domain.sample(1, np.random.default_rng(0))
@@ -243,11 +244,25 @@ def test_truncated_file_is_refused(whole, tmp_path):
             load_text(tmp_path, body[:length])
 
 
-@pytest.mark.parametrize("version", [2, 0, 99, "1", None, -1, 1.5])
+@pytest.mark.parametrize("version", [2, 0, 99, "1", None, -1, 1.5, True, 1.0])
 def test_other_version_is_refused(version, whole, tmp_path):
     form = json.loads(whole) | {"version": version}
     with pytest.raises(AgentFileError, match=r"expected version 1, got .*upgrade"):
         load_text(tmp_path, json.dumps(form))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"version": 1,', '"version": 1, "version": 1,'),
+        ('"goal": "min"', '"goal": "max", "goal": "min"'),
+        ('"records": [', '"records": [], "records": ['),
+    ],
+)
+def test_duplicate_key_is_refused(old, new, whole, tmp_path):
+    assert old in whole
+    with pytest.raises(AgentFileError, match=r"each field once, got .* twice"):
+        load_text(tmp_path, whole.replace(old, new, 1))
 
 
 def test_absent_file_and_folder_are_refused(tmp_path):
@@ -300,6 +315,7 @@ RECORD = ("trials", 2, "records", 0)
         (("trials",), {}),
         (("trials", 1), None),
         (("trials", 1, "id"), 7),
+        (("trials", 0, "id"), True),
         (("trials", 1, "state"), "lost"),
         (("trials", 1, "state"), "pending"),
         (("trials", 1, "state"), "failed"),
@@ -318,6 +334,11 @@ RECORD = ("trials", 2, "records", 0)
         ((*RECORD, "value"), True),
         ((*RECORD, "std"), -1.0),
         ((*RECORD, "failed"), "and a value"),
+        (("trials", 6, "records", 0, "failed"), "\x1b[31m"),
+        (("trials", 6, "records", 0, "failed"), "\ud800"),
+        (("setup", "space", "parameters", "drug", "options"), ["a", "b", "\x00"]),
+        (("setup", "num_agents"), 10**9),
+        (("setup", "seed"), 2**200),
         ((*RECORD, "order"), INFINITE),
         ((*RECORD, "order"), 10**30),
         ((*RECORD, "order"), -3),
@@ -407,8 +428,8 @@ def test_very_many_changes_of_a_file(mutate, whole, tmp_path):
         min_size=1,
         max_size=8,
     ),
-    option=st.text(max_size=8),
-    reason=st.text(max_size=8),
+    option=st.text(printable, max_size=8),
+    reason=st.text(printable, max_size=8),
 )
 def test_any_text_survives_the_file(name, option, reason, tmp_path):
     space = Space(**{name: Choice(option, option + "'"), f"{name}2": Float(0, 1)})

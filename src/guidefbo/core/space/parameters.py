@@ -13,7 +13,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from guidefbo.core.checks import is_finite_number, is_whole_number, plain, shown
+from guidefbo.core.checks import (
+    is_finite_number,
+    is_plain_text,
+    is_whole_number,
+    plain,
+    shown,
+)
 from guidefbo.core.errors import SpaceError
 
 LARGEST = 1e150
@@ -304,12 +310,18 @@ class Choice:
                     "An option must be a text, a finite number, True or False, got "
                     f"{shown(option)}. Write Choice('a', 'b'), not a list."
                 )
+            if isinstance(option, str) and not is_plain_text(option):
+                raise SpaceError(
+                    "An option must be a text of one line that can be printed, without "
+                    f"control characters, got {shown(option)}."
+                )
+        options = tuple(plain(option) for option in options)
         if not 2 <= len(options) <= MAX_OPTIONS or len(set(options)) != len(options):
             raise SpaceError(
                 f"Choice needs 2 to {MAX_OPTIONS} different options, got "
                 f"{shown(options)}."
             )
-        self._options = tuple(plain(option) for option in options)
+        self._options = options
 
     @property
     def options(self) -> tuple[str | float | bool, ...]:
