@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.wire import envelopes
 
 from guidefbo.core.component import Components
 from guidefbo.core.errors import FedBOError, WireError
-from guidefbo.testing.codec import HEAD, decode, encode
+from guidefbo.testing.codec import decode, encode
 from guidefbo.testing.generators import guidance_packets, optimum_uploads
 from guidefbo.wire.envelope import MAX_BYTES
 from guidefbo.wire.guide import MAX_SCORE, GuidancePacket, OptimumUpload
@@ -38,19 +39,7 @@ LONG_INTEGER = "1" * 5000
 
 
 def envelope(body, kind="guide.upload", **changes):
-    return {
-        "format": "guidefbo-message",
-        "version": 2,
-        "kind": kind,
-        "federation": HEAD.terms.federation,
-        "space": HEAD.terms.space,
-        "strategy": HEAD.terms.strategy,
-        "strategy_version": HEAD.terms.strategy_version,
-        "site": HEAD.site,
-        "sequence": HEAD.sequence,
-        "body": body,
-        **changes,
-    }
+    return envelopes.envelope(body, kind, **changes)
 
 
 def refuse(data, expected, *words):
