@@ -486,8 +486,9 @@ def test_little_data_give_a_message_all_the_same(values, d):
 @pytest.mark.parametrize("name", SPACES)
 @pytest.mark.parametrize("num_results", [1, 7])
 def test_every_space(name, num_results):
-    site = told(name, num_results, method="consensus-ucb")
-    message, domain = site.upload(), site.space.domain
+    light = {"num_raw": 16, "num_starts": 2, "num_iterations": 2}
+    site = told(name, num_results, method="consensus-ucb", settings=light)
+    message, domain = site.upload().body, site.space.domain
     check_codec(message)
     assert np.array_equal(message.center, domain.snap(message.center[None])[0])
     if domain.polytope is not None:
@@ -576,10 +577,11 @@ def test_alone_the_posterior_is_the_own(received):
 def test_no_packet_makes_the_field_larger_than_one():
     """What Theorem 1 needs holds for whatever passes the wire."""
     gp = bowl(10, 3)
-    many = packet(3)
-    many = replace(many, components=many.components.take(np.zeros(5, dtype=np.intp)))
+    one = packet(3)
+    with pytest.raises(WireError, match="one component at most, got 5"):
+        replace(one, components=one.components.take(np.zeros(5, dtype=np.intp)))
     X = np.random.default_rng(0).random((50, 3))
-    for sent in (packet(), packet(weight=0.0), many):
+    for sent in (one, packet(weight=0.0)):
         posterior = agent(max_strength=0.7).decision_posterior(gp, sent, 1, address())
         ratio = posterior.predict(X)[1] / gp.predict(X)[1]
         assert ratio.min() >= 1.0
@@ -702,10 +704,11 @@ def test_spread_of_a_place_is_at_most_the_box():
 
 
 def test_settings_reach_the_parts():
-    assert agent() == ConsensusAgent(
+    box = Domain.box(3)
+    assert agent(domain=box) == ConsensusAgent(
         intervention=INTERVENTIONS["local"],
         schedule=SCHEDULES["constant"],
-        domain=agent().domain,
+        domain=box,
         has_trend=True,
         aim=AIMS["blend"],
         min_spread=0.15,
@@ -713,6 +716,7 @@ def test_settings_reach_the_parts():
         lcb_coefficient=1.0,
     )
     chosen = agent(
+        domain=box,
         place="process",
         aim="others",
         min_spread=0.3,
@@ -724,7 +728,7 @@ def test_settings_reach_the_parts():
     assert chosen == ConsensusAgent(
         intervention=INTERVENTIONS["uniform"],
         schedule=SCHEDULES["decaying"],
-        domain=chosen.domain,
+        domain=box,
         has_trend=False,
         aim=AIMS["others"],
         min_spread=0.3,

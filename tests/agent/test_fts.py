@@ -468,16 +468,14 @@ class Recorded:
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.0])
-@pytest.mark.parametrize("method", ["fts", "fts-de", "as-run"])
+@pytest.mark.parametrize("method", ["fts", "fts-de", "fts-de-as-run"])
 def test_honest_vectors_stay_far_below_the_limit(method, noise, monkeypatch):
     """Four functions, smooth and rugged, in the dimension where they are longest."""
     recorded = Recorded(monkeypatch)
-    settings = {"mode": "as-run"} if method == "as-run" else {}
-    method = "fts-de" if method == "as-run" else method
     for problem in ("ackley", "levy", "rosenbrock", "rastrigin"):
         simulate(
             problem, dim=2, level=3, method=method, noise=noise, num_agents=3,
-            num_initial=12, num_rounds=1, settings=settings,
+            num_initial=12, num_rounds=1,
         )  # fmt: skip
     assert len(recorded.lengths) >= 12
     # √M is what a draw of the prior has; the limit is 45 000 √M at M = 500.
