@@ -24,12 +24,12 @@ MANY = 10**6
 
 def count(default: int, text: str, low: int = 1, high: int = MANY) -> Any:
     """Declare a whole number from `low` to `high`."""
-    return field(default=default, metadata={"text": text, "low": low, "high": high})
+    return _number(int(default), text, low, high)
 
 
 def real(default: float, text: str, low: float = 0.0, high: float = MANY) -> Any:
     """Declare a finite number from `low` to `high`."""
-    return field(default=default, metadata={"text": text, "low": low, "high": high})
+    return _number(float(default), text, low, high)
 
 
 def part(default: str, text: str, names: Collection[str]) -> Any:
@@ -62,7 +62,7 @@ class Setting:
     def check(self, value: Any) -> Any:
         """Return a value of the setting's own type, or refuse it."""
         if self.names:
-            if value not in self.names:
+            if not isinstance(value, str) or value not in self.names:
                 raise SettingsError(
                     f"Setting {self.name} must be one of {', '.join(self.names)}, got "
                     f"{shown(value)}."
@@ -139,6 +139,10 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, int | float | str]:
             )
         given[name.strip()] = _number_or_text(text.strip())
     return given
+
+
+def _number(default: float, text: str, low: float, high: float) -> Any:
+    return field(default=default, metadata={"text": text, "low": low, "high": high})
 
 
 def _setting(declared: Field[Any]) -> Setting:
