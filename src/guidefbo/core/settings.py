@@ -10,7 +10,7 @@ can be swapped (`part`). Each has a default, a text for listings, and limits.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar
 
 from guidefbo.core.checks import is_finite_number, shown
@@ -59,6 +59,12 @@ class Setting:
     high: float = float(MANY)
     """Largest number."""
 
+    @property
+    def limits(self) -> tuple[Any, ...]:
+        """Everything but the text; two types that share a setting agree on it."""
+        kind = type(self.default).__name__
+        return kind, self.default, self.names, self.low, self.high
+
     def check(self, value: Any) -> Any:
         """Return a value of the setting's own type, or refuse it."""
         if self.names:
@@ -89,16 +95,14 @@ def settings_of(*types: type[Any]) -> dict[str, Setting]:
     """
     found: dict[str, Setting] = {}
     for kind in types:
+        if not is_dataclass(kind):
+            raise SettingsError(
+                f"A settings type must be a dataclass, got {shown(kind)}."
+            )
         for declared in fields(kind):
             setting = _setting(declared)
             former = found.setdefault(setting.name, setting)
-            is_same = (former.default, former.names, former.low, former.high) == (
-                setting.default,
-                setting.names,
-                setting.low,
-                setting.high,
-            )
-            if not is_same:
+            if former.limits != setting.limits:
                 raise SettingsError(
                     f"Setting {setting.name} is declared twice and not alike: "
                     f"{former} and {setting}. Rename one of them in {kind.__name__}."
