@@ -2,6 +2,10 @@
 
 import itertools
 import json
+from dataclasses import asdict
+
+from guidefbo.experiments.notes import note_on
+from guidefbo.methods.registry import method_names
 
 PROBLEMS = ("ackley", "levy", "sphere")
 
@@ -84,8 +88,10 @@ class Folder:
         return self
 
     def save(self):
-        """Write study.json and return the folder."""
-        form = self.form | {"rows": self.rows}
+        """Write study.json with notes on the methods; return the folder."""
+        named = {str(row["spec"].get("method")) for row in self.rows}
+        notes = {name: asdict(note_on(name)) for name in named & set(method_names())}
+        form = {"methods": notes} | self.form | {"rows": self.rows}
         (self.path / "study.json").write_text(json.dumps(form))
         return self.path
 

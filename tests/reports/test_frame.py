@@ -1,20 +1,16 @@
 import pytest
 from tests.reports.studies import Folder, run, spec
 
-from guidefbo.experiments.results import read_study
-from guidefbo.methods.catalog import METHODS as PACKAGE_METHODS
-from guidefbo.methods.settings import Settings
-from guidefbo.methods.uses import used_settings
-from guidefbo.reports.families import (
-    control_of,
-    is_federated,
-    known_settings,
-    plain_of,
-    strategy_and_rule,
-)
+from guidefbo.canvas import COLOURS
+from guidefbo.experiments.notes import note_on
+from guidefbo.experiments.results import MethodNote, read_study
+from guidefbo.methods.registry import all_methods, find_method
+from guidefbo.reports.families import control_of, is_federated, plain_of
 from guidefbo.reports.frame import Conditions, Contender, lay_out, slug
 from guidefbo.reports.looks import looks_of
-from guidefbo.reports.paper import DEFAULTS, METHODS, method_behind, total_hours
+from guidefbo.reports.paper import METHODS, column_of, paper_tables
+
+PACKAGE_METHODS = {method.name: method for method in all_methods()}
 
 
 def frame_of(folder):
@@ -94,31 +90,54 @@ def test_slugs_are_plain(text):
     assert not slug(text).startswith(".")
 
 
-def test_names_of_methods():
-    assert strategy_and_rule("guide-nei") == ("guide", "nei")
-    assert strategy_and_rule("fts-de") == ("fts-de", "ts")
-    assert strategy_and_rule("ts") == ("independent", "ts")
-    assert strategy_and_rule("odd") == ("odd", "")
+def contender(method, **settings):
+    label = " ".join([method, *(f"{k}={v}" for k, v in settings.items())])
+    note = note_on(method)
+    return Contender(label=label, method=method, settings=settings, note=note)
+
+
+def test_notes_name_strategy_and_rule(tmp_path):
+    folder = Folder(tmp_path / "s")
+    for method in ("guide-nei", "fts-de", "ts", "cgp-ts-grid", "odd"):
+        folder.add(spec(method=method))
+    notes = [who.note for who in frame_of(folder).contenders()]
+    assert [note and (note.strategy, note.rule) for note in notes] == [
+        ("guide", "nei"),
+        ("fts-de", "ts"),
+        ("independent", "ts"),
+        ("cgp", "ts-grid"),
+        None,
+    ]
+
+
+def test_a_method_that_nobody_knows_has_no_partner():
+    odd = Contender(label="odd", method="odd")
+    assert plain_of(odd, [contender("ucb")]) is None
+    assert control_of(odd, [contender("placebo-ucb")]) is None
+    assert plain_of(contender("guide-ucb"), [odd]) is None
+    assert not is_federated(odd)
 
 
 def test_partners_have_the_same_beta():
-    ucb4 = Contender(label="ucb", method="ucb")
-    ucb2 = Contender(label="ucb beta=2", method="ucb", settings={"beta": 2.0})
-    guide = Contender(label="guide-ucb", method="guide-ucb")
-    guide2 = Contender(label="g2", method="guide-ucb", settings={"beta": 2.0})
-    placebo = Contender(label="placebo-ucb", method="placebo-ucb")
+    ucb4, ucb2 = contender("ucb"), contender("ucb", beta=2.0)
+    guide, guide2 = contender("guide-ucb"), contender("guide-ucb", beta=2.0)
+    placebo = contender("placebo-ucb")
     everyone = [ucb2, ucb4, guide, guide2, placebo]
     assert plain_of(guide, everyone) is ucb4
     assert plain_of(guide2, everyone) is ucb2
     assert control_of(guide, everyone) is placebo
     assert control_of(guide2, everyone) is None
-    fts = Contender(label="fts", method="fts")
-    assert plain_of(fts, everyone) is None
+    assert plain_of(contender("fts"), everyone) is None
 
 
-def contender(method, **settings):
-    label = " ".join([method, *(f"{k}={v}" for k, v in settings.items())])
-    return Contender(label=label, method=method, settings=settings)
+def test_partners_have_the_same_rule():
+    everyone = [contender("ts"), contender("ts-grid"), contender("ucb")]
+    ts, grid, _ = everyone
+    assert plain_of(contender("fts"), everyone) is ts
+    assert plain_of(contender("fts-as-run"), everyone) is grid
+    assert plain_of(contender("cgp-ts-grid"), everyone) is grid
+    # Nobody runs expected improvement alone.
+    assert plain_of(contender("fmtbo"), everyone) is None
 
 
 def test_partners_share_what_the_study_sets_for_all():
@@ -139,15 +158,14 @@ def test_partners_share_what_the_study_sets_for_all():
 
 def test_who_exchanges_something():
     """Not the plain rules, nor the two controls."""
-    own = {"aim": "own"}
-    federated = {
-        "guide": Contender(label="guide", method="guide-ucb"),
-        "consensus": Contender(label="consensus", method="consensus-ucb"),
-        "own": Contender(label="own", method="consensus-ucb", settings=own),
-        "placebo": Contender(label="placebo", method="placebo-ucb"),
-        "ucb": Contender(label="ucb", method="ucb"),
+    everyone = {
+        "guide": contender("guide-ucb"),
+        "consensus": contender("consensus-ucb"),
+        "own": contender("consensus-ucb", aim="own"),
+        "placebo": contender("placebo-ucb"),
+        "ucb": contender("ucb"),
     }
-    found = [name for name, who in federated.items() if is_federated(who)]
+    found = [name for name, who in everyone.items() if is_federated(who)]
     assert found == ["guide", "consensus"]
 
 
@@ -168,39 +186,108 @@ def test_a_default_that_is_written_out_is_the_default():
 
 
 @pytest.mark.parametrize("method", PACKAGE_METHODS.values(), ids=PACKAGE_METHODS)
-def test_settings_shared_with_partners_are_the_packages(method):
-    partners = {method.rule, f"placebo-{method.rule}"} & PACKAGE_METHODS.keys()
-    for name in partners:
-        used = used_settings(PACKAGE_METHODS[name])
-        assert known_settings(name) == used
-        assert known_settings(name) & known_settings(method.name) == used & (
-            used_settings(method)
-        )
+def test_notes_hold_the_settings_and_defaults_of_the_package(method):
+    """Partners are told by the settings that both have, at their values or defaults."""
+    note = note_on(method.name)
+    known = method.run_settings
+    assert note.settings == {name: known[name].default for name in known}
+    assert (note.strategy, note.rule) == (method.strategy.name, method.rule.name)
+    assert (note.is_plain, note.is_control) == (
+        method.strategy.is_plain,
+        method.strategy.is_control,
+    )
+    assert note.alone == method.strategy.alone
+    assert note.alone.keys() <= known.keys()
+
+
+def test_what_partners_share():
+    """A plain rule has the model's, the search's and its own settings, no others."""
+    of_all = {"fit", "num_raw", "num_starts", "num_iterations"}
+    of_rule = {"ts": {"num_features"}, "ucb": {"beta"}, "nei": {"num_fantasies"}}
+    of_rule |= {"ts-grid": {"num_points"}}
+    of_control = {"intervention", "schedule", "max_strength"}
+    for rule, own in of_rule.items():
+        plain = find_method(rule).run_settings.keys()
+        control = find_method(f"placebo-{rule}").run_settings.keys()
+        assert plain == of_all | own
+        assert control == plain | of_control
+        for strategy, shared in (
+            ("guide", of_control),
+            ("consensus", {"intervention", "max_strength"}),
+            ("cgp", set()),
+        ):
+            settings = find_method(f"{strategy}-{rule}").run_settings.keys()
+            assert settings >= plain
+            assert settings & of_control == shared
 
 
 def test_the_papers_columns():
-    assert method_behind("ucb", {}) == "ucb"
-    assert method_behind("ucb", {"beta": 2.0}) == "ucb"
-    assert method_behind("ucb", {"beta": 1.0}) is None
-    assert method_behind("guide-ucb", {"beta": 2.0}) is None
-    assert method_behind("fts", {"mode": "as-run"}) == "fts"
-    assert method_behind("placebo-ucb", {}) is None
+    assert column_of(contender("ucb")) == "ucb"
+    assert column_of(contender("ucb", beta=2.0)) == "ucb"
+    assert column_of(contender("ucb", beta=1.0)) is None
+    assert column_of(contender("guide-ucb", beta=2.0)) is None
+    assert column_of(contender("fts-as-run")) == "fts"
+    assert column_of(contender("fts-as-run", num_points=7)) is None
+    assert column_of(contender("cgp-ts-grid")) == "cgp-ts"
+    assert column_of(contender("placebo-ucb")) is None
+    assert column_of(Contender(label="ucb", method="ucb")) is None
 
 
-def test_defaults_are_the_packages():
-    settings = Settings()
-    assert {name: getattr(settings, name) for name in DEFAULTS} == dict(DEFAULTS)
+def test_every_method_of_the_paper_has_its_column():
+    columns = {name: column_of(contender(name)) for name in PACKAGE_METHODS}
+    assert {name: columns[name] for name in METHODS} == {name: name for name in METHODS}
+    as_run = {name: c for name, c in columns.items() if c not in (None, name)}
+    assert as_run == {
+        "fts-as-run": "fts",
+        "fts-de-as-run": "fts-de",
+        "fmtbo-as-run": "fmtbo",
+        **{f"{s}ts-grid": f"{s}ts" for s in ("", "cgp-", "guide-")},
+    }
 
 
-def test_the_papers_hours():
-    assert total_hours() == pytest.approx(340.0, abs=1.0)
+def test_defaults_are_those_of_the_papers_scans():
+    """Where the paper varied a setting, its usual value is our default."""
+    defaults = note_on("guide-ucb").settings
+    paper = paper_tables()["sensitivity_level3_guide_ucb"]
+    for name in ("num_paths", "packet_size", "max_strength", "merge_threshold"):
+        assert float(defaults[name]) in set(map(float, paper[name]))
+    assert {name: defaults[name] for name in ("beta", *paper)} == {
+        "beta": 4.0,
+        "num_paths": 500,
+        "packet_size": 5,
+        "max_strength": 1.0,
+        "merge_threshold": 0.05,
+    }
+
+
+def look(looks, who):
+    return looks[who]["color"], str(looks[who]["linestyle"])
 
 
 def test_no_two_contenders_look_the_same():
-    named = [*METHODS, "placebo-ucb", "consensus-ucb"]
-    who = [Contender(label=name, method=name) for name in named]
+    named = [*METHODS, "placebo-ucb", "consensus-ucb", "fts-as-run", "ts-grid"]
+    who = [contender(name) for name in named]
     who += [Contender(label=f"v{n}", method="ucb", variant=f"v{n}") for n in range(9)]
     looks = looks_of(who)
-    assert len({(k["color"], str(k["linestyle"])) for k in looks.values()}) == len(who)
-    ordered = [Contender(label="ucb beta=2", method="ucb"), who[10]]
+    assert len({look(looks, w) for w in who}) == len(who)
+    ordered = [contender("ucb", beta=2), who[10]]
     assert looks_of(ordered)[who[10]]["color"] == looks[who[10]]["color"]
+
+
+def test_the_colour_tells_the_strategy_and_the_dash_the_rule():
+    who = [contender(name) for name in ("guide-ucb", "guide-nei", "ucb", "nei", "fts")]
+    looks = looks_of(who)
+    guide, guide_nei, ucb, nei, fts = (look(looks, w) for w in who)
+    assert guide[0] == guide_nei[0] == COLOURS[note_on("guide-ucb").colour]
+    assert ucb[0] == nei[0] != guide[0]
+    assert (guide[1], guide_nei[1]) == (ucb[1], nei[1])
+    assert fts[1] == "-"
+
+
+@pytest.mark.parametrize("colour", ["octarine", None, "red"])
+def test_a_colour_that_is_unknown_or_taken_is_replaced(colour):
+    note = MethodNote(strategy="s", rule="ucb", colour=colour, dash="wavy")
+    mine = Contender(label="mine", method="s-ucb", note=note)
+    who = [contender("guide-ts"), contender("guide-ucb"), contender("ucb"), mine]
+    looks = looks_of(who)
+    assert len({look(looks, w) for w in who}) == len(who)

@@ -5,7 +5,8 @@ import pytest
 from tests.reports.studies import Folder, finals_of, run, spec
 
 from guidefbo.experiments.plan import plan_rows
-from guidefbo.experiments.results import read_study
+from guidefbo.experiments.results import Call, read_study
+from guidefbo.experiments.store import Store
 from guidefbo.experiments.study import load_study
 from guidefbo.reports.again import commands, introduction
 from guidefbo.reports.frame import lay_out
@@ -13,7 +14,6 @@ from guidefbo.reports.sections.ablation import ablation_section
 from guidefbo.reports.sections.choice import write_sections
 from guidefbo.reports.sections.communication import communication_section
 from guidefbo.reports.sections.curves import curves_section, mean_curve
-from guidefbo.reports.sections.extrapolation import estimate, extrapolation_section
 from guidefbo.reports.sections.head import head_section
 from guidefbo.reports.sections.matched import matched_section
 from guidefbo.reports.sections.ranks import rank, ranks_section
@@ -145,6 +145,15 @@ def test_the_papers_ucb_is_the_one_with_its_beta(tmp_path):
     frame = frame_of(folder)
     ranking = rank(frame, frame.conditions[0])
     assert [who.label for who in ranking.papers] == ["ucb beta=2", "guide-ucb"]
+
+
+def test_the_papers_methods_are_those_as_run(tmp_path):
+    folder = Folder(tmp_path / "s")
+    named = ("fts-as-run", "fts", "ts", "ts-grid", "cgp-ts")
+    folder.add_finals({(method, "ackley"): [1.0] for method in named})
+    frame = frame_of(folder)
+    ranking = rank(frame, frame.conditions[0])
+    assert [w.label for w in ranking.papers] == ["fts-as-run", "ts-grid", "cgp-ts"]
 
 
 def test_matched_at_the_same_beta(tmp_path):
@@ -333,31 +342,6 @@ def test_runtime_beside_the_papers(tmp_path):
     assert data["paper ratio"] == pytest.approx(275.87 / 143.48)
 
 
-def test_extrapolation_by_hand(tmp_path):
-    folder = Folder(tmp_path / "s")
-    folder.add(spec(level=1), run(1.0, seconds=10.0))
-    folder.add(spec(level=2), run(1.0, seconds=20.0))
-    folder.add(spec(method="nei", num_rounds=3), run(1.0, seconds=1.0))
-    frame = frame_of(folder)
-    hours = {e.method: e.hours for e in estimate(frame)}
-    # Level 3 counts with the mean, 15: 45 s x 12 functions x 10 seeds on two cores.
-    assert hours["ucb"] == pytest.approx(45.0 * 120 / 2 / 3600)
-    # A short run says nothing about a full one.
-    assert hours["nei"] is None
-    section = extrapolation_section(frame)
-    cells = cells_of(section)
-    assert cells["nei", "hours on 2 cores"].under == "by the paper's ratio to ucb"
-    texts = [block for block in section.blocks if isinstance(block, str)]
-    assert any("guess" in text for text in texts)
-    assert "340 hours" in texts[-1]
-
-
-def test_extrapolation_without_ucb_guesses_nothing(tmp_path):
-    folder = Folder(tmp_path / "s").add_finals({("nei", "ackley"): [1.0]})
-    section = extrapolation_section(frame_of(folder))
-    assert cells_of(section)["ts", "hours on 2 cores"].text == "unknown"
-
-
 def test_similarity_beside_the_papers(tmp_path):
     folder = Folder(tmp_path / "s")
     for seed, value in enumerate((0.4, 0.5, None)):
@@ -393,18 +377,26 @@ def again(folder):
     return introduction(results), commands(results)
 
 
-def test_commands_are_quoted_and_narrowed(tmp_path):
+def test_commands_are_quoted(tmp_path):
     definition = {"common": {"level": [1, 2]}, "grid": [{"method": ["ucb", "nei"]}]}
-    folder = Folder(tmp_path / "s", name="a b", definition=definition)
+    calls = [{"where": ["level=2", "method=ucb"], "repetitions": 2}]
+    folder = Folder(tmp_path / "s", name="a b", definition=definition, calls=calls)
     folder.add(spec(seed=0)).add(spec(seed=1))
     said, (first, second) = again(folder)
     assert "in place of a b.toml (it does not come with guidefbo)" in said
-    assert "worked out" in said
     assert first == (
         "guidefbo study run 'a b.toml' --where level=2 --where method=ucb "
         "--repetitions 2 --out 'results/a b'"
     )
     assert second == "guidefbo study report 'results/a b' --out 'reports/a b'"
+
+
+def test_calls_that_are_not_recorded_are_not_guessed(tmp_path):
+    definition = {"common": {"level": [1, 2]}, "grid": [{"method": ["ucb", "nei"]}]}
+    folder = Folder(tmp_path / "s", name="own", definition=definition)
+    said, lines = again(folder.add(spec(seed=0)).add(spec(seed=1)))
+    assert "whether it was narrowed is not recorded" in said
+    assert lines[:-1] == ("guidefbo study run own.toml --out results/own",)
 
 
 def test_commands_are_those_that_were_given(tmp_path):
@@ -415,7 +407,7 @@ def test_commands_are_those_that_were_given(tmp_path):
     definition = {"grid": [{"settings": {"beta": [1, 2, 4]}}]}
     folder = Folder(tmp_path / "s", name="own", definition=definition, calls=calls)
     said, lines = again(folder.add(spec()))
-    assert "worked out" not in said
+    assert "not recorded" not in said
     assert lines[:-1] == (
         "guidefbo study run own.toml --where beta=2,4 --where method=ucb "
         "--repetitions 3 --out results/own",
@@ -423,41 +415,19 @@ def test_commands_are_those_that_were_given(tmp_path):
     )
 
 
-def test_commands_ask_for_seeds_and_settings_of_the_rows(tmp_path):
-    settings = {"num_paths": [20, 40], "beta": [1, 4]}
-    grid = {"noise": [1, 0.1], "settings": settings}
-    folder = Folder(tmp_path / "s", name="own", definition={"grid": [grid]})
-    for seed in (0, 1):
-        folder.add(spec(seed=seed, noise=1.0, settings={"num_paths": 20, "beta": 1}))
-    # A row without a beta is at the default, which a condition need not name.
-    folder.add(spec(seed=1, noise=0.1, settings={"num_paths": 20}))
-    _, lines = again(folder)
-    assert lines[:-1] == (
-        "guidefbo study run own.toml --where noise=1 --where settings.num_paths=20 "
-        "--where settings.beta=1 --repetitions 2 --out results/own",
-        "guidefbo study run own.toml --where noise=0.1 --where settings.num_paths=20 "
-        "--where seed=1 --repetitions 2 --out results/own",
-    )
-
-
-def test_a_narrowing_to_a_default_cannot_be_ruled_out(tmp_path):
-    definition = {"grid": [{"settings": {"beta": [1, 4]}}]}
-    folder = Folder(tmp_path / "s", name="own", definition=definition).add(spec())
-    assert "may ask for more runs" in again(folder)[0]
-
-
 @pytest.mark.parametrize("where", [[], ["problem=levy", "level=1"]])
 def test_commands_of_a_shipped_study_name_it(tmp_path, where):
     study = load_study("quick")
-    folder = Folder(tmp_path / "s", name="quick", definition=dict(study.definition))
-    for row in plan_rows(study, where=where):
-        folder.add(dict(row.spec))
-    said, (first, _) = again(folder)
-    words = shlex.split(first)
+    store = Store(tmp_path / "s")
+    with store.held():
+        call = Call(where=tuple(where), repetitions=study.repetitions)
+        store.describe(study, plan_rows(study, where=where), call)
+    results = read_study(store.folder)
+    words = shlex.split(commands(results)[0])
     assert words[:4] == ["guidefbo", "study", "run", "quick"]
     given = [words[n + 1] for n, word in enumerate(words) if word == "--where"]
     assert given == where
-    assert said.endswith("report again:") is not bool(where)
+    assert introduction(results).endswith("report again:")
 
 
 def test_a_study_with_the_name_of_a_shipped_one_is_another(tmp_path):
@@ -487,3 +457,27 @@ def test_a_study_without_any_run_is_reported(tmp_path):
     names = [section.name for section in write_sections(frame_of(folder))]
     assert "regret" in names
     assert "curves" not in names
+
+
+@pytest.mark.parametrize(
+    "methods",
+    [
+        None,
+        [],
+        {"ucb": 3, "guide-ucb": {"strategy": 1, "rule": "ucb"}},
+        {
+            name: {"strategy": "s", "rule": "r", "alone": 3, "settings": [], "dash": {}}
+            for name in ("ucb", "guide-ucb")
+        },
+    ],
+    ids=["none", "a-list", "no-notes", "strange-notes"],
+)
+def test_a_study_whose_methods_are_not_known_is_reported(tmp_path, methods):
+    """What needs no note is told, and nothing stands beside the paper's."""
+    folder = Folder(tmp_path / "s", methods=methods)
+    folder.add_finals(finals_of(["ucb", "guide-ucb"]))
+    frame = frame_of(folder)
+    names = [section.name for section in write_sections(frame)]
+    assert {"overview", "regret", "ranks", "curves", "communication"} <= set(names)
+    assert not {"matched", "transfer"} & set(names)
+    assert "paper" not in dict(cells_of(regret_section(frame))["levy", "ucb"].data)

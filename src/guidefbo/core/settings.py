@@ -11,6 +11,7 @@ can be swapped (`part`). Each has a default, a text for listings, and limits.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 from guidefbo.core.checks import is_finite_number, shown
@@ -93,6 +94,11 @@ def settings_of(*types: type[Any]) -> dict[str, Setting]:
     One name may stand in several types, which then share its value: they must agree on
     what it is.
     """
+    return dict(_collect(*types))
+
+
+@cache
+def _collect(*types: type[Any]) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
     for kind in types:
         if not is_dataclass(kind):

@@ -114,10 +114,11 @@ def find_method(method: str | Method) -> Method:
                 register(record)
         return method
     if isinstance(method, str):
-        for strategy, rule in _splits(method):
-            found = Method(strategy, rule)
-            if found.name == method:
-                return found
+        # What is there first: looking through installed packages takes a while.
+        found = _named(method, [*STRATEGIES, *_strategies], [*RULES, *_rules])
+        found = found or _named(method, strategy_names(), rule_names())
+        if found is not None:
+            return found
     return refuse_unknown("method", method, method_names())
 
 
@@ -139,24 +140,26 @@ def _rules_of(strategy: Strategy) -> list[str]:
     return list(strategy.rules) or [r for r in known if find_rule(r).is_general]
 
 
-def _splits(method: str) -> list[tuple[str, str]]:
-    """Return the pairs of strategy and rule whose method may have this name."""
-    strategies, rules = strategy_names(), rule_names()
-    found: list[tuple[str, str]] = []
+def _goes_with(strategy: Strategy, rule: str) -> bool:
+    if strategy.rules:
+        return rule in strategy.rules
+    return find_rule(rule).is_general
+
+
+def _named(method: str, strategies: list[str], rules: list[str]) -> Method | None:
+    """Return the method of that name among those of some strategies and rules."""
+    pairs: list[tuple[str, str]] = []
     if method in strategies:
-        own = find_strategy(method).rules
-        found += [(method, own[0])] if len(own) == 1 else []
+        pairs += [(method, rule) for rule in find_strategy(method).rules]
     for rule in rules:
-        if method == rule and find_rule(rule).is_general:
-            found.append(("independent", rule))
+        pairs += [("independent", rule)] if method == rule else []
         head = method.removesuffix(f"-{rule}")
-        if head != method and head in strategies and rule in _rules_of_name(head):
-            found.append((head, rule))
-    return found
-
-
-def _rules_of_name(strategy: str) -> list[str]:
-    return _rules_of(find_strategy(strategy))
+        pairs += [(head, rule)] if head != method and head in strategies else []
+    for strategy, rule in pairs:
+        found = Method(strategy, rule)
+        if found.name == method and _goes_with(found.strategy, rule):
+            return found
+    return None
 
 
 def _installed(kind: type[Any]) -> list[EntryPoint]:

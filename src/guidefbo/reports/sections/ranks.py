@@ -89,10 +89,8 @@ def papers_own(contenders: Sequence[Contender]) -> dict[str, Contender]:
     chosen: dict[str, Contender] = {}
     for who in contenders:
         method = column_of(who)
-        is_closer = (
-            who.settings.get("beta") == PLAIN_BETA
-            or who.settings.get("mode") == "as-run"
-        )
+        # As run for the paper's tables: its column, and not its name.
+        is_closer = who.settings.get("beta") == PLAIN_BETA or who.method != method
         if method is not None and (method not in chosen or is_closer):
             chosen[method] = who
     return chosen
