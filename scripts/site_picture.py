@@ -25,7 +25,7 @@ SPACE = gf.Space(
 GAIN = {"water": 0.0, "ethanol": 5.0, "dimethyl sulfoxide": 9.0, "acetone": 2.0}
 NOISE = 0.6
 WEEKS = 13
-"""A week in which guidance reaches the recommended point; in many it does not."""
+"""Exchanges, with two trials of every lab before each."""
 FAILED = (5, 14)
 """Trials of the first lab that fail."""
 

@@ -95,13 +95,12 @@ def check_once(function=None, *, typechecker):
         )
         if given not in seen:
             result = checked()(*args, **kwargs)
-            seen.add(given)
-        else:
-            result = function(*args, **kwargs)
-            if has_output and (given, shape_of(result)) not in seen:
-                known = returning(result, function)
-                jaxtyped(known, typechecker=typechecker)(*args, **kwargs)
-        if has_output:
+            seen.update((given, (given, shape_of(result))))
+            return result
+        result = function(*args, **kwargs)
+        if has_output and (given, shape_of(result)) not in seen:
+            known = returning(result, function)
+            jaxtyped(known, typechecker=typechecker)(*args, **kwargs)
             seen.add((given, shape_of(result)))
         return result
 

@@ -10,6 +10,8 @@ dims = st.integers(1, 4)
 seeds = st.integers(0, 2**32 - 1)
 unit = st.floats(0.0, 1.0)
 strengths = st.floats(0.0, 10.0)
+printable = st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])
+"""Characters of a text that files and terminals take."""
 
 
 def unit_points(num_points, dim):

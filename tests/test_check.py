@@ -12,12 +12,17 @@ ROOT = Path(__file__).parents[1]
 KERNELS = ROOT / "scripts" / "kernels.py"
 
 
+OURS = ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES")
+"""Set where this suite itself runs as another processor."""
+
+
 def call(*words, **environment):
+    inherited = {name: text for name, text in os.environ.items() if name not in OURS}
     return subprocess.run(
         [str(word) for word in words],
         capture_output=True,
         text=True,
-        env={**os.environ, **environment},
+        env=inherited | environment,
     )
 
 

@@ -226,6 +226,12 @@ def draw_function(
         axes.plot(x, np.where(part, mean, np.nan), color=blue, **look)
 
 
+LOW_TOP = 0.1
+"""A strip that stays below is drawn up to its own highest value."""
+LOWEST_TOP = 1e-6
+"""One that stays below is not drawn."""
+
+
 def draw_strip(
     axes: Any, x: Values, height: Values | None, kind: str, name: str, empty: str
 ) -> Any:
@@ -250,7 +256,16 @@ def draw_strip(
         strip.set_yticks([])
         say(strip, empty, 7.5)
         return strip
-    strip.set_yticks([0.0, 1.0], ["0", "1"], fontsize=7)
+    top = float(height.max())
+    if top < LOWEST_TOP:
+        strip.set_yticks([])
+        say(strip, f"{name} is below {LOWEST_TOP:g} throughout", 7.5)
+        return strip
+    if top < LOW_TOP:
+        # Too low to be seen beside 1, and not nothing.
+        strip.set_ylim(0.0, top)
+    ticks = [0.0, 1.0] if top >= LOW_TOP else [0.0, top]
+    strip.set_yticks(ticks, [f"{tick:.1g}" for tick in ticks], fontsize=7)
     strip.set_ylabel(name, rotation=0, fontsize=8, labelpad=2, va="center")
     if kind == "points":
         strip.vlines(x, 0.0, height, color=COLOURS["orange"], linewidth=7.0)

@@ -1,19 +1,25 @@
 import numpy as np
 import pytest
-from guidefbo.agent.catalog import BELIEFS, INTERVENTIONS, SAMPLERS, SCHEDULES
 from tests.agent.numerics import make_data, make_gp
 
+from guidefbo.agent.belief.dpgmm import DirichletProcessMixture
 from guidefbo.agent.belief.mixture import OptimumBelief
 from guidefbo.agent.belief.single_gaussian import SingleGaussian
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.decision.search import SearchSettings
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
 from guidefbo.agent.guidance.figp import InterventionalPosterior
-from guidefbo.agent.guidance.schedule import decaying
+from guidefbo.agent.guidance.schedule import SCHEDULES, decaying
+from guidefbo.agent.guidance.settings import INTERVENTIONS
 from guidefbo.agent.loop import RoundAgent
-from guidefbo.agent.paths.maximise import ExactSampler, OptimumSamples
+from guidefbo.agent.paths.maximise import (
+    ExactSampler,
+    FeatureSampler,
+    OptimumSamples,
+)
 from guidefbo.agent.policy import Policy
 from guidefbo.agent.strategies.guide.agent import GuideAgent
+from guidefbo.agent.strategies.guide.settings import BELIEFS, SAMPLERS, GuideSettings
 from guidefbo.agent.strategies.independent.agent import IndependentAgent
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import Priors
@@ -36,6 +42,7 @@ def guide(**parts):
         "num_candidates": 80,
         "max_strength": 2.0,
         "lcb_coefficient": 1.0,
+        "packet_size": 5,
     }
     return GuideAgent(**settings | parts)
 
@@ -57,12 +64,12 @@ def make_agent(side=None, seed=0, num_points=6, agent_id=0):
     )
 
 
-def make_packet(dim=2):
+def make_packet(dim=2, count=1):
     return GuidancePacket(
         components=Components(
-            weights=np.array([0.7]),
-            centers=np.full((1, dim), 0.3),
-            variances=np.full((1, dim), 0.05),
+            weights=np.full(count, 0.7 / count),
+            centers=np.full((count, dim), 0.3),
+            variances=np.full((count, dim), 0.05),
         )
     )
 
@@ -162,6 +169,61 @@ def test_a_packet_of_another_dimension_is_refused():
     assert (agent.ask() == make_agent().ask()).all()
     agent.receive(None)
     assert (agent.ask() == make_agent().ask()).all()
+
+
+def test_a_packet_beyond_the_size_that_was_set_is_refused():
+    """What a decision costs is for the site to say, not for the server."""
+    for size in (1, 5):
+        agent = make_agent(guide(packet_size=size))
+        agent.receive(make_packet(count=size))
+        words = f"at most {size} components, got {size + 1}. Set packet_size"
+        with pytest.raises(WireError, match=words):
+            agent.receive(make_packet(count=size + 1))
+
+
+def test_settings_reach_the_parts():
+    """With the paper's values, and as many components as coordinates."""
+    box = Domain.box(3)
+    build = {"domain": box, "model": None, "search": SearchSettings()}
+    usual = GuideSettings().build(**build)
+    assert usual == GuideAgent(
+        sampler=FeatureSampler(num_paths=500, num_features=500),
+        belief=DirichletProcessMixture(max_components=3, is_full=False),
+        intervention=INTERVENTIONS["local"],
+        schedule=SCHEDULES["decaying"],
+        domain=box,
+        num_candidates=1000,
+        max_strength=1.0,
+        lcb_coefficient=1.0,
+        packet_size=5,
+    )
+    chosen = GuideSettings(
+        num_paths=7,
+        num_candidates=8,
+        max_components=9,
+        lcb_coefficient=0.5,
+        max_strength=2.5,
+        schedule="constant",
+        sampler="exact",
+        covariance="full",
+        intervention="uniform",
+        packet_size=11,
+    )
+    assert chosen.build(**build) == GuideAgent(
+        sampler=ExactSampler(num_paths=7),
+        belief=DirichletProcessMixture(max_components=9, is_full=True),
+        intervention=INTERVENTIONS["uniform"],
+        schedule=SCHEDULES["constant"],
+        domain=box,
+        num_candidates=8,
+        max_strength=2.5,
+        lcb_coefficient=0.5,
+        packet_size=11,
+    )
+    single = GuideSettings(belief="single-gaussian", covariance="full").build(**build)
+    assert single.belief == SingleGaussian(is_full=True)
+    few = GuideSettings(num_paths=2).build(**build)
+    assert few.belief == DirichletProcessMixture(max_components=2, is_full=False)
 
 
 def test_a_packet_is_checked_once(monkeypatch):

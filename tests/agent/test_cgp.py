@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from guidefbo.methods.build_cgp import cgp_agent, cgp_server
-from guidefbo.methods.settings import Settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 from tests.agent.numerics import differences, make_gp
+from tests.numbered import aggregate
 
 from guidefbo.agent.decision.nei import NoisyExpectedImprovement
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
@@ -17,14 +16,19 @@ from guidefbo.agent.decision.ts import ThompsonSampling
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
 from guidefbo.agent.strategies.cgp.agent import LCB_COEFFICIENT, CgpAgent, believe
 from guidefbo.agent.strategies.cgp.constrained import NUGGET, ConstrainedPosterior
+from guidefbo.agent.strategies.cgp.settings import CgpSettings
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.linalg import factorise
+from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.posterior import Fantasies
+from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.designs import sobol
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
 from guidefbo.core.space.parameters import Int
 from guidefbo.core.streams import Purpose, Streams
+from guidefbo.methods.registry import find_method
+from guidefbo.server.strategies.cgp.settings import CgpServerSettings
 from guidefbo.testing import check_agent_side, check_posterior, example_posterior
 from guidefbo.testing.codec import encode
 from guidefbo.wire.cgp import MAX_DESIGNS, DesignPacket, DesignUpload
@@ -472,14 +476,14 @@ def test_wrong_dimension_is_refused():
 @pytest.mark.parametrize("name", RULES)
 def test_groups_of_one_reproduce_the_plain_rule(name):
     """E57: without neighbours there is no design, and the query is the same bit."""
-    chosen = Settings.of({"group_size": 1})
-    side, server = cgp_agent(chosen, Domain.box(3), None), cgp_server(chosen)
+    side = CgpSettings().build(Domain.box(3), None, SearchSettings())
+    server = CgpServerSettings(group_size=1).build()
     posteriors = {n: make_gp(10, 3, seed=n) for n in range(4)}
     uploads = {
         n: side.upload(gp, None, None, None, Streams(0).of(n, 1))
         for n, gp in posteriors.items()
     }
-    packets = server.aggregate(uploads, 1, stream(Purpose.DISPATCH))
+    packets = aggregate(server, uploads)
     for n, gp in posteriors.items():
         decided = side.decision_posterior(gp, packets[n], 1, Streams(0).of(n, 1))
         ours, plain = (
@@ -500,7 +504,7 @@ def test_no_design_passes_when_no_bound_exceeds_the_own_best():
     uploads = {
         n: side.upload(gp, None, None, None, Streams(0).of(n, 1)) for n in range(4)
     }
-    packets = cgp_server(Settings()).aggregate(uploads, 1, stream(Purpose.DISPATCH))
+    packets = aggregate(CgpServerSettings().build(), uploads)
     assert all(not len(packet) for packet in packets.values())
 
 
@@ -517,7 +521,7 @@ def test_a_neighbour_who_knows_better_is_believed():
         n: side.upload(gp, None, None, None, Streams(0).of(n, 1))
         for n, gp in enumerate((poor, rich))
     }
-    packets = cgp_server(Settings()).aggregate(uploads, 1, stream(Purpose.DISPATCH))
+    packets = aggregate(CgpServerSettings().build(), uploads)
     assert not len(packets[1])
     assert packets[0].designs == pytest.approx(peak, abs=1e-3)
     decided = side.decision_posterior(poor, packets[0], 1, Streams(0).of(0, 1))
@@ -530,11 +534,15 @@ def test_a_neighbour_who_knows_better_is_believed():
 
 
 def test_settings_reach_the_parts():
-    chosen = Settings.of(
-        {"num_raw": 7, "num_starts": 3, "num_iterations": 2, "num_draws": 50}
-        | {"max_models": 9, "group_size": 5}
-    )
-    side = cgp_agent(chosen, Domain.box(2), None)
+    given = {"num_raw": 7, "num_starts": 3, "num_iterations": 2, "num_draws": 50}
+    given |= {"max_models": 9, "group_size": 5}
+    method, model = find_method("cgp-ucb"), Model(noise_std=0.1, priors=Priors())
+    side = method.policy(given, Domain.box(2), model).side
     assert side.search == SearchSettings(num_raw=7, num_starts=3, num_iterations=2)
     assert (side.num_draws, side.max_models) == (50, 9)
-    assert cgp_server(chosen).group_size == 5
+    assert method.server(given).group_size == 5
+    search = SearchSettings(num_raw=2)
+    usual = CgpSettings().build(Domain.box(2), None, search)
+    assert (usual.num_draws, usual.max_models) == (100_000, 20)
+    assert usual.search is search
+    assert CgpServerSettings().build().group_size == 4

@@ -4,28 +4,33 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from guidefbo.agent.catalog import AIMS
-from guidefbo.methods.build_consensus import consensus_agent, consensus_server
-from guidefbo.methods.settings import Settings
 from tests.agent.numerics import differences, make_gp
 from tests.site.sites import SPACES, told
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.decision.search import SearchSettings, ascend
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
+from guidefbo.agent.guidance.schedule import SCHEDULES
+from guidefbo.agent.guidance.settings import INTERVENTIONS
 from guidefbo.agent.loop import RoundAgent
 from guidefbo.agent.policy import Policy
+from guidefbo.agent.strategies.consensus.agent import ConsensusAgent
+from guidefbo.agent.strategies.consensus.aim import AIMS
 from guidefbo.agent.strategies.consensus.peak import TrendMean, find_peak, peak_variance
+from guidefbo.agent.strategies.consensus.settings import ConsensusSettings
 from guidefbo.agent.surrogate.curvature import gradient_covariance, mean_hessian
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import Priors
-from guidefbo.agent.surrogate.trend import TrendPosterior
+from guidefbo.agent.surrogate.trend import TrendPosterior, TrendPrior
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError, WireError
+from guidefbo.core.settings import make
 from guidefbo.core.space.parameters import Int
 from guidefbo.core.streams import Streams
+from guidefbo.methods.registry import find_method
+from guidefbo.server.exchange import build_server
 from guidefbo.testing import check_agent_side, check_codec
 from guidefbo.testing.codec import encode
 from guidefbo.testing.expect import expect_gradient
@@ -36,7 +41,7 @@ MODEL = Model(noise_std=0.1, priors=Priors())
 
 def agent(dim=3, domain=None, **settings):
     domain = Domain.box(dim) if domain is None else domain
-    return consensus_agent(Settings.of(settings), domain, MODEL)
+    return make(ConsensusSettings, settings).build(domain, MODEL, SearchSettings())
 
 
 def plain(gp):
@@ -158,7 +163,9 @@ def test_peak_is_the_highest_point_of_the_mean():
         gp = make_gp(6, 1, seed)
         for model in (plain(gp), TrendPosterior.fit(gp)):
             x = find_peak(model, Domain.box(1))
-            assert model.value(x[None])[0] >= model.value(grid).max() - 1e-8
+            assert (
+                model.predict_mean(x[None])[0] >= model.predict_mean(grid).max() - 1e-8
+            )
 
 
 def test_peak_is_no_lower_than_at_any_observed_input():
@@ -167,8 +174,13 @@ def test_peak_is_no_lower_than_at_any_observed_input():
         for model in (plain(gp), TrendPosterior.fit(gp)):
             x = find_peak(model, Domain.box(6))
             # One row or forty at a time: the sums round differently.
-            assert model.value(x[None])[0] >= model.value(gp.X).max() - 1e-12
-            assert model.value(x[None])[0] >= model.value(model.summit[None])[0] - 1e-12
+            assert (
+                model.predict_mean(x[None])[0] >= model.predict_mean(gp.X).max() - 1e-12
+            )
+            assert (
+                model.predict_mean(x[None])[0]
+                >= model.predict_mean(model.summit[None])[0] - 1e-12
+            )
 
 
 def test_peak_is_found_in_ten_dimensions():
@@ -181,7 +193,10 @@ def test_peak_is_found_in_ten_dimensions():
             x = find_peak(model, domain)
             mean = TrendMean(model=model, domain=domain)
             others = ascend(mean, starts, domain, 100)
-            assert model.value(x[None])[0] >= model.value(others).max() - 0.02
+            assert (
+                model.predict_mean(x[None])[0]
+                >= model.predict_mean(others).max() - 0.02
+            )
 
 
 def test_peak_far_from_all_data_is_found():
@@ -211,7 +226,7 @@ def test_peak_sits_on_steps():
     for model in (plain(gp), TrendPosterior.fit(gp)):
         x = find_peak(model, domain)
         assert np.array_equal(x, domain.snap(x[None])[0])
-        assert model.value(x[None])[0] >= model.value(grid).max() - 1e-6
+        assert model.predict_mean(x[None])[0] >= model.predict_mean(grid).max() - 1e-6
 
 
 def test_peak_keeps_the_constraints_that_results_missed():
@@ -395,7 +410,8 @@ def sloping(slopes, bends, variance_of_slope=1.0):
     )
     gp = GaussianProcess.condition(np.full((1, d), 0.5), np.zeros(1), hyper)
     weights = np.array([0.0, *slopes, 0.0, *bends])
-    prior = np.repeat([0.0, 0.75 * variance_of_slope, 0.0], [1, d, d + 1])
+    variances = np.repeat([0.0, 0.75 * variance_of_slope, 0.0], [1, d, d + 1])
+    prior = TrendPrior(means=np.zeros(2 * d + 2), variances=variances)
     return TrendPosterior(rest=gp, weights=weights, prior=prior)
 
 
@@ -481,8 +497,9 @@ def test_little_data_give_a_message_all_the_same(values, d):
 @pytest.mark.parametrize("name", SPACES)
 @pytest.mark.parametrize("num_results", [1, 7])
 def test_every_space(name, num_results):
-    site = told(name, num_results, method="consensus-ucb")
-    message, domain = site.upload(), site.space.domain
+    light = {"num_raw": 16, "num_starts": 2, "num_iterations": 2}
+    site = told(name, num_results, method="consensus-ucb", settings=light)
+    message, domain = site.upload().body, site.space.domain
     check_codec(message)
     assert np.array_equal(message.center, domain.snap(message.center[None])[0])
     if domain.polytope is not None:
@@ -571,10 +588,11 @@ def test_alone_the_posterior_is_the_own(received):
 def test_no_packet_makes_the_field_larger_than_one():
     """What Theorem 1 needs holds for whatever passes the wire."""
     gp = bowl(10, 3)
-    many = packet(3)
-    many = replace(many, components=many.components.take(np.zeros(5, dtype=np.intp)))
+    one = packet(3)
+    with pytest.raises(WireError, match="one component at most, got 5"):
+        replace(one, components=one.components.take(np.zeros(5, dtype=np.intp)))
     X = np.random.default_rng(0).random((50, 3))
-    for sent in (packet(), packet(weight=0.0), many):
+    for sent in (one, packet(weight=0.0)):
         posterior = agent(max_strength=0.7).decision_posterior(gp, sent, 1, address())
         ratio = posterior.predict(X)[1] / gp.predict(X)[1]
         assert ratio.min() >= 1.0
@@ -662,7 +680,7 @@ def test_a_place_is_worked_out_once_a_fit(monkeypatch):
         model=MODEL,
         side=agent(),
         rule=UpperConfidenceBound(beta=4.0),
-        search=SearchSettings(num_raw=16, num_starts=2, max_iterations=3),
+        search=SearchSettings(num_raw=16, num_starts=2, num_iterations=3),
     )
     data = Dataset(X=gp.X, y=gp.y)
     site = RoundAgent(agent_id=0, data=data, policy=policy, streams=Streams(0))
@@ -686,6 +704,45 @@ def test_spread_of_a_place_is_at_most_the_box():
     with pytest.raises(SettingsError, match="min_spread must be a finite number"):
         agent(min_spread=1.5)
     with pytest.raises(SettingsError, match="min_spread must be a finite number"):
-        consensus_server(Settings.of({"min_spread": 1.5}))
+        find_method("consensus-ucb").check({"min_spread": 1.5})
+    # The server knows nothing of what is aimed at, and says so.
+    with pytest.raises(SettingsError, match="consensus's server 'min_spread'"):
+        build_server("consensus", {"min_spread": 0.5})
     with pytest.raises(SettingsError, match="fusion must be one of dersimonian-laird"):
-        Settings.of({"fusion": "median"})
+        find_method("consensus-ucb").check({"fusion": "median"})
+    with pytest.raises(SettingsError, match="fusion must be one of dersimonian-laird"):
+        build_server("consensus", {"fusion": "median"})
+
+
+def test_settings_reach_the_parts():
+    box = Domain.box(3)
+    assert agent(domain=box) == ConsensusAgent(
+        intervention=INTERVENTIONS["local"],
+        schedule=SCHEDULES["constant"],
+        domain=box,
+        has_trend=True,
+        aim=AIMS["blend"],
+        min_spread=0.15,
+        max_strength=1.0,
+        lcb_coefficient=1.0,
+    )
+    chosen = agent(
+        domain=box,
+        place="process",
+        aim="others",
+        min_spread=0.3,
+        intervention="uniform",
+        consensus_schedule="decaying",
+        max_strength=2.0,
+        lcb_coefficient=0.5,
+    )
+    assert chosen == ConsensusAgent(
+        intervention=INTERVENTIONS["uniform"],
+        schedule=SCHEDULES["decaying"],
+        domain=box,
+        has_trend=False,
+        aim=AIMS["others"],
+        min_spread=0.3,
+        max_strength=2.0,
+        lcb_coefficient=0.5,
+    )

@@ -312,7 +312,7 @@ def test_draws_come_from_both_parts_with_their_weights():
     means = [model.hyper.mean for model in mixture.models]
     source, first = stream(), 0
     for _ in range(300):
-        gp = mixture.sample_path(16, source).gp
+        gp = mixture.sample_path(16, source).mean
         first += gp.hyper.mean == means[0]
     # Four standard deviations of a binomial count.
     assert abs(first - 90) < 4.0 * np.sqrt(300 * 0.3 * 0.7)

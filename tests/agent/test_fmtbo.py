@@ -4,17 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from guidefbo.methods.build import build_policy, build_search
-from guidefbo.methods.build_fmtbo import ei_rule, fmtbo_agent, fmtbo_server
-from guidefbo.methods.catalog import METHODS
-from guidefbo.methods.settings import Settings
 from scipy.stats import norm
 from tests.agent.numerics import make_data, smooth_values
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.decision.ei import ExpectedImprovement
+from guidefbo.agent.decision.search import SearchSettings
 from guidefbo.agent.loop import RoundAgent
-from guidefbo.agent.policy import Policy
 from guidefbo.agent.strategies.fmtbo.agent import (
     ascending_ranks,
     begin_ard,
@@ -27,6 +23,7 @@ from guidefbo.agent.strategies.fmtbo.agent import (
     uniform_probes,
 )
 from guidefbo.agent.strategies.fmtbo.mixed import MixedPosterior
+from guidefbo.agent.strategies.fmtbo.settings import FmtboAsRunSettings, FmtboSettings
 from guidefbo.agent.surrogate.fit import MAX_ITERATIONS, LogPosterior
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.model import Model
@@ -34,17 +31,22 @@ from guidefbo.agent.surrogate.priors import Priors, SitePriors
 from guidefbo.agent.units import Units
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError, WireError
+from guidefbo.core.settings import make
 from guidefbo.core.space.parameters import Bool, Float, Int
 from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Purpose, Streams
+from guidefbo.methods.registry import find_method
+from guidefbo.server.strategies.fmtbo.as_run import FmtboAsRunServerSettings
 from guidefbo.server.strategies.fmtbo.server import (
     first_then_nearest,
     geometric,
     nearest,
     raw,
 )
+from guidefbo.server.strategies.fmtbo.settings import FmtboServerSettings
 from guidefbo.simulation.federation import Federation
 from guidefbo.testing import check_agent_side
+from guidefbo.wire.envelope import Terms
 from guidefbo.wire.fmtbo import ModelPacket, SharedHyperparameters
 
 MODEL = Model(noise_std=0.1, priors=Priors())
@@ -56,8 +58,13 @@ HYPER = Hyperparameters(
 )
 
 
-def side(dim, model=MODEL, **given):
-    return fmtbo_agent(Settings.of(given), Domain.box(dim), model)
+KINDS = {"method": FmtboSettings, "as-run": FmtboAsRunSettings}
+"""The method as we recommend it, and what is presumed behind the paper's tables."""
+
+
+def side(dim, model=MODEL, kind="method", **given):
+    settings = make(KINDS[kind], given)
+    return settings.build(Domain.box(dim), model, SearchSettings())
 
 
 def packet(lengthscales, outputscale=1.0, mean=None):
@@ -239,12 +246,12 @@ def test_converged_fits_make_it_plain_expected_improvement():
     rule = ExpectedImprovement()
     plain = rule.acquisition(gp, address.at(Purpose.RULE)).value(X)
     gaps = {}
-    for mode in ("method", "as-run"):
-        decided = side(3, mode=mode, global_iterations=2).decision_posterior(
+    for kind in KINDS:
+        decided = side(3, kind=kind, global_iterations=2).decision_posterior(
             gp, received, 1, address
         )
         weighted = rule.acquisition(decided, address.at(Purpose.RULE)).value(X)
-        gaps[mode] = np.abs(weighted - plain).max()
+        gaps[kind] = np.abs(weighted - plain).max()
     assert gaps["as-run"] < 1e-2
     assert gaps["method"] > 10.0 * gaps["as-run"]
 
@@ -253,8 +260,8 @@ def test_converged_fits_make_it_plain_expected_improvement():
 def test_improvements_are_weighted_on_mixed_spaces_too(weight):
     """E63: γ EI(global) + (1 - γ) EI(local) over the best observation, cell by cell."""
     space = Space(x=Float(0, 1), n=Int(1, 4), w=Bool())
-    settings = Settings.of({"ei_weight": weight, "global_iterations": 1})
-    policy = build_policy(METHODS["fmtbo"], settings, space.domain, MODEL)
+    settings = {"ei_weight": weight, "global_iterations": 1}
+    policy = find_method("fmtbo").policy(settings, space.domain, MODEL)
     X = space.domain.sample(12, np.random.default_rng(0))
     gp = policy.fit(Dataset(X=X, y=smooth_values(X))).posterior
     received = packet([3.0, 0.1, 5.0], 30.0)
@@ -281,7 +288,7 @@ def test_improvements_are_weighted_on_mixed_spaces_too(weight):
     [
         ({}, packet([0.4, 1.0, 2.0], 0.5)),
         ({"share": "iso2", "num_probes": 10}, packet([0.8], 0.5)),
-        ({"mode": "as-run"}, packet([0.4, 1.0, 2.0], 0.5, mean=0.7)),
+        ({"kind": "as-run"}, packet([0.4, 1.0, 2.0], 0.5, mean=0.7)),
         ({"ei_weight": 0.0}, packet([0.4, 1.0, 2.0], 0.5)),
     ],
     ids=str,
@@ -292,47 +299,64 @@ def test_contract(given, fits):
     check_agent_side(side(3, **given), packets=[fits], misfits=misfits)
 
 
-def test_the_two_modes():
-    method, as_run = side(10), side(10, mode="as-run")
+def test_the_method_and_what_is_behind_the_tables():
+    method, as_run = side(10), side(10, kind="as-run")
     assert (method.num_probes, as_run.num_probes) == (50, 300)
     assert (method.num_iterations, as_run.num_iterations) == (5, MAX_ITERATIONS)
     assert (method.probes, as_run.probes) == (latin_probes, uniform_probes)
     assert (method.tell, as_run.tell) == (tell_ard, tell_all)
-    server, server_as_run = (
-        fmtbo_server(Settings.of({"mode": mode})) for mode in ("method", "as-run")
-    )
+    server = FmtboServerSettings().build()
+    server_as_run = FmtboAsRunServerSettings().build()
     assert (server.averaging, server_as_run.averaging) == (geometric, raw)
     assert (server.neighbours, server_as_run.neighbours) == (
         nearest,
         first_then_nearest,
     )
-    assert side(10, mode="as-run", num_probes=7).num_probes == 7
+    assert side(10, kind="as-run", num_probes=7).num_probes == 7
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("name", "value"), [("ei_weight", 1.5), ("num_probes", 5001)])
-def test_settings_of_the_agent_out_of_range_are_refused(name, value):
+def test_settings_of_the_agent_out_of_range_are_refused(name, value, kind):
     with pytest.raises(SettingsError, match=rf"{name} must be .*, got {value}"):
-        side(2, **{name: value})
+        side(2, kind=kind, **{name: value})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_probes_than_the_server_compares_are_refused(kind):
+    """The number that is meant where none is set grows with the dimension."""
+    dim = 1001 if kind == "method" else 167
+    assert side(dim - 1, kind=kind).num_probes <= 5000
+    with pytest.raises(SettingsError, match="num_probes must be at most 5000, got 50"):
+        side(dim, kind=kind)
+
+
+def test_settings_of_the_agent_reach_it():
+    given = {"ei_weight": 0.2, "num_probes": 12}
+    for kind in KINDS:
+        built = side(3, kind=kind, **given)
+        assert (built.ei_weight, built.num_probes) == (0.2, 12)
+        assert built.model is MODEL
+    assert side(3, global_iterations=9).num_iterations == 9
+    iso = side(3, share="iso2")
+    assert (iso.tell, iso.begin) == (tell_iso, begin_iso)
 
 
 def test_settings_of_the_server_out_of_range_are_refused():
-    with pytest.raises(SettingsError, match=r"similar_share must be .*, got 1\.5"):
-        fmtbo_server(Settings.of({"similar_share": 1.5}))
+    for kind in (FmtboServerSettings, FmtboAsRunServerSettings):
+        with pytest.raises(SettingsError, match=r"similar_share must be .*, got 1\.5"):
+            make(kind, {"similar_share": 1.5})
 
 
 # Whole rounds
 
 
-def federation(dim, num_agents=4, seed=3, **given):
-    settings = Settings.of({"num_raw": 20, "num_starts": 4, **given})
-    streams = Streams(seed)
-    policy = Policy(
-        domain=Domain.box(dim),
-        model=MODEL,
-        side=fmtbo_agent(settings, Domain.box(dim), MODEL),
-        rule=ei_rule(settings),
-        search=build_search(settings),
-    )
+def federation(dim, num_agents=4, seed=3, name="fmtbo", **given):
+    method, streams = find_method(name), Streams(seed)
+    settings = method.check({"num_raw": 20, "num_starts": 4, **given})
+    policy = method.policy(settings, Domain.box(dim), MODEL)
+    assert policy.rule == ExpectedImprovement()
+    assert policy.search == SearchSettings(num_raw=20, num_starts=4)
     agents = []
     for n in range(num_agents):
         X, y = make_data(6, dim, seed=n)
@@ -341,7 +365,8 @@ def federation(dim, num_agents=4, seed=3, **given):
                 agent_id=n, data=Dataset(X=X, y=y), policy=policy, streams=streams
             )
         )
-    return Federation(agents, fmtbo_server(settings), streams)
+    terms = Terms(federation="example", space="box", strategy=name)
+    return Federation(agents, method.server(settings), terms, streams)
 
 
 def evaluate(agent, x, t):
@@ -353,7 +378,7 @@ def evaluate(agent, x, t):
     [
         ({}, 61, 11),
         ({"share": "iso2", "num_probes": 10}, 12, 2),
-        ({"mode": "as-run"}, 312, 12),
+        ({"name": "fmtbo-as-run"}, 312, 12),
     ],
     ids=str,
 )

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from guidefbo.methods.build_fts import fts_agent, fts_de_agent
-from guidefbo.methods.settings import Settings
 from tests.agent.numerics import differences, make_gp
 
 from guidefbo import simulate
@@ -21,7 +19,9 @@ from guidefbo.agent.paths.shared import (
 )
 from guidefbo.agent.strategies.fts.agent import FtsAgent
 from guidefbo.agent.strategies.fts.as_run import FtsPointAgent
+from guidefbo.agent.strategies.fts.settings import FtsAsRunSettings, FtsSettings
 from guidefbo.agent.strategies.fts_de.agent import FtsDeAgent, RegionalPath
+from guidefbo.agent.strategies.fts_de.settings import FtsDeSettings
 from guidefbo.agent.surrogate.certain import CertainPosterior
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.kernel import matern52, squared_distances
@@ -427,23 +427,27 @@ def test_fts_de_refuses_packets_of_another_size():
         fts_de().check(RegionWeights(weights=np.ones((4, 3))), 3)
 
 
-# The builders.
+# The settings.
 
 
-def test_builders_choose_the_parts():
-    box, as_run = Domain.box(3), Settings.of({"mode": "as-run"})
-    assert fts_agent(Settings(), box, MODEL) == FtsAgent(num_shared=500)
-    assert fts_agent(as_run, box, MODEL) == FtsPointAgent(
+def test_settings_choose_the_parts():
+    box, search = Domain.box(3), SearchSettings()
+    assert FtsSettings().build(box, MODEL, search) == FtsAgent(num_shared=500)
+    few = FtsSettings(num_shared=7).build(box, MODEL, search)
+    assert few == FtsAgent(num_shared=7)
+    assert FtsAsRunSettings().build(box, MODEL, search) == FtsPointAgent(
         domain=box, num_candidates=1000
     )
-    side = fts_de_agent(Settings(), box, MODEL)
+    side = FtsDeSettings().build(box, MODEL, search)
     assert (side.num_shared, side.num_regions, side.num_candidates) == (500, 4, 1000)
+    side = FtsDeSettings(num_shared=7, num_regions=2).build(box, MODEL, search)
+    assert (side.num_shared, side.num_regions, side.domain) == (7, 2, box)
 
 
-def test_builder_refuses_four_regions_of_one_coordinate():
+def test_four_regions_of_one_coordinate_are_refused():
     with pytest.raises(SettingsError, match="Set num_regions=2"):
-        fts_de_agent(Settings(), Domain.box(1), MODEL)
-    assert fts_de_agent(Settings.of({"num_regions": 2}), Domain.box(1), MODEL)
+        FtsDeSettings().build(Domain.box(1), MODEL, SearchSettings())
+    assert FtsDeSettings(num_regions=2).build(Domain.box(1), MODEL, SearchSettings())
 
 
 class Recorded:
@@ -464,16 +468,14 @@ class Recorded:
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.0])
-@pytest.mark.parametrize("method", ["fts", "fts-de", "as-run"])
+@pytest.mark.parametrize("method", ["fts", "fts-de", "fts-de-as-run"])
 def test_honest_vectors_stay_far_below_the_limit(method, noise, monkeypatch):
     """Four functions, smooth and rugged, in the dimension where they are longest."""
     recorded = Recorded(monkeypatch)
-    settings = {"mode": "as-run"} if method == "as-run" else {}
-    method = "fts-de" if method == "as-run" else method
     for problem in ("ackley", "levy", "rosenbrock", "rastrigin"):
         simulate(
             problem, dim=2, level=3, method=method, noise=noise, num_agents=3,
-            num_initial=12, num_rounds=1, settings=settings,
+            num_initial=12, num_rounds=1,
         )  # fmt: skip
     assert len(recorded.lengths) >= 12
     # √M is what a draw of the prior has; the limit is 45 000 √M at M = 500.

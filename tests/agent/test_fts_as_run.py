@@ -2,10 +2,6 @@
 
 import numpy as np
 import pytest
-from guidefbo.methods.build import build_rule
-from guidefbo.methods.build_fts import fts_de_agent, fts_de_order
-from guidefbo.methods.catalog import METHODS
-from guidefbo.methods.settings import Settings
 from tests.agent.numerics import differences
 
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
@@ -13,24 +9,27 @@ from guidefbo.agent.decision.ts import GridThompsonSampling, Peak
 from guidefbo.agent.paths.shared import draw_weights, follows_itself
 from guidefbo.agent.strategies.fts_de.adam import RATE, adam_ascent, positive_starts
 from guidefbo.agent.strategies.fts_de.as_run import FtsDeAsRunAgent
+from guidefbo.agent.strategies.fts_de.design import regional_design
 from guidefbo.agent.strategies.fts_de.paired import PairedMap, paired_map
+from guidefbo.agent.strategies.fts_de.settings import FtsDeAsRunSettings
 from guidefbo.agent.surrogate.certain import CertainPosterior, is_certain
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.agent.surrogate.snapped import SnappedPosterior
 from guidefbo.core.domain import Domain
-from guidefbo.core.errors import WireError
+from guidefbo.core.errors import SettingsError, WireError
 from guidefbo.core.space.parameters import Choice, Int
 from guidefbo.core.streams import Purpose, Streams
+from guidefbo.methods.registry import find_method
 from guidefbo.testing import check_agent_side, example_posterior
 from guidefbo.testing.codec import encode
 from guidefbo.testing.examples import example_data
 from guidefbo.wire.cost import Cost
 from guidefbo.wire.fts import RegionWeights
-from guidefbo.wire.regions import as_run, lexicographic, region_of
+from guidefbo.wire.regions import as_run, assign_regions, lexicographic, region_of
 
-AS_RUN = Settings.of({"mode": "as-run"})
 M = 40
+MODEL = Model(noise_std=0.1, priors=Priors())
 
 
 def stream(t=1):
@@ -238,7 +237,7 @@ def test_the_candidate_starts_in_its_own_region(best):
     x = side().best_candidate(told_of(best, [0.5, 0.5, 0.5]), 3, peer())
     assert (x[:2] >= np.array(low) - 0.25 - 1e-9).all()
     assert (x[:2] <= np.array(low) + 0.75 + 1e-9).all()
-    still = side(max_iterations=1).best_candidate(told_of(best, [0.5] * 3), 3, peer())
+    still = side(num_iterations=1).best_candidate(told_of(best, [0.5] * 3), 3, peer())
     inside = np.clip(still[:2], np.array(low) - 0.01, np.array(low) + 0.51)
     assert (still[:2] == inside).all()
 
@@ -250,7 +249,7 @@ def test_the_candidate_is_the_query():
     expected = side().best_candidate(packet, 3, address)
     assert isinstance(decided, CertainPosterior)
     assert (decided.path.at == expected).all()
-    rule = build_rule(METHODS["fts-de"], AS_RUN)
+    rule = find_method("fts-de-as-run").policy({}, Domain.box(3), MODEL).rule
     assert rule == GridThompsonSampling(num_points=1000)
     acquisition = rule.acquisition(decided, address.at(Purpose.RULE))
     search, generator = SearchSettings(), address.at(Purpose.SEARCH)
@@ -297,11 +296,29 @@ def test_packets_of_another_size_are_refused():
         side().check(short, 3)
 
 
-def test_builder_takes_the_settings_of_the_tables():
-    built = fts_de_agent(AS_RUN, Domain.box(3), Model(noise_std=0.1, priors=Priors()))
+def test_the_settings_are_those_of_the_tables():
     search = SearchSettings(num_raw=100, num_starts=20, num_iterations=25)
-    assert built == FtsDeAsRunAgent(
-        num_shared=500, num_regions=4, domain=built.domain, search=search
+    assert SearchSettings() == search
+    box = Domain.box(3)
+    assert FtsDeAsRunSettings().build(box, MODEL, search) == FtsDeAsRunAgent(
+        num_shared=500, num_regions=4, domain=box, search=search
     )
-    assert fts_de_order(AS_RUN) is as_run
-    assert fts_de_order(Settings()) is lexicographic
+    other = SearchSettings(num_raw=3, num_starts=2, num_iterations=1)
+    chosen = FtsDeAsRunSettings(num_shared=7, num_regions=2)
+    assert chosen.build(box, MODEL, other) == FtsDeAsRunAgent(
+        num_shared=7, num_regions=2, domain=box, search=other
+    )
+    with pytest.raises(SettingsError, match="Set num_regions=2"):
+        FtsDeAsRunSettings().build(Domain.box(1), MODEL, search)
+
+
+@pytest.mark.parametrize(
+    ("name", "order"), [("fts-de-as-run", as_run), ("fts-de", lexicographic)]
+)
+def test_which_region_is_which_in_the_initial_design(name, order):
+    """Eight agents, two to a region."""
+    design = find_method(name).design({}, (8, 5, 3), Streams(0))
+    expected = regional_design(8, 5, 3, 4, Streams(0), order)
+    assert np.array_equal(design, expected)
+    for n, own in enumerate(assign_regions(8, 4)):
+        assert (region_of(design[n], 4, order) == own).all()

@@ -5,9 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from guidefbo.methods.build import build_policy
-from guidefbo.methods.catalog import METHODS, find_method
-from guidefbo.methods.settings import Settings
 from tests.agent.numerics import make_data
 from tests.site.sites import LIGHT, LIGHTER, SPACES, packet
 
@@ -25,6 +22,7 @@ from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Purpose, Streams
+from guidefbo.methods.registry import find_method, method_names
 from guidefbo.wire.consensus import ConsensusPacket
 
 MODEL = Model(noise_std=0.1, priors=Priors())
@@ -51,7 +49,7 @@ def decide(policy, fitted, told, address, missing=None):
 def policy_of(domain, method="consensus-ucb", **settings):
     # Where the others point, as narrowly as they say.
     given = {"aim": "others", "min_spread": 0.0, **settings}
-    return build_policy(find_method(method), Settings.of(given), domain, MODEL)
+    return find_method(method).policy(given, domain, MODEL)
 
 
 def place(center, std=0.2):
@@ -166,7 +164,7 @@ def test_a_narrow_field_is_found_among_steps():
 # Who points nowhere.
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", method_names())
 def test_who_points(method):
     """The consensus alone: the others search as they always did."""
     side = policy_of(Domain.box(2), method).side

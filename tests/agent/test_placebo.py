@@ -4,12 +4,18 @@ import numpy as np
 import pytest
 from tests.agent.numerics import make_gp
 
-from guidefbo.agent.guidance.scaling import LocalScaling
-from guidefbo.agent.guidance.schedule import decaying
+from guidefbo.agent.decision.search import SearchSettings
+from guidefbo.agent.guidance.scaling import LocalScaling, UniformScaling
+from guidefbo.agent.guidance.schedule import constant, decaying
 from guidefbo.agent.strategies.placebo.agent import PlaceboAgent
+from guidefbo.agent.strategies.placebo.settings import PlaceboSettings
+from guidefbo.agent.surrogate.model import Model
+from guidefbo.agent.surrogate.priors import Priors
+from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Streams
 from guidefbo.testing import check_agent_side
 
+MODEL = Model(noise_std=0.1, priors=Priors())
 ADDRESS = Streams(0).of(0, 1)
 PLACEBO = PlaceboAgent(
     intervention=LocalScaling.widening, schedule=decaying, max_strength=1.0
@@ -38,3 +44,14 @@ def test_nothing_is_sent_and_nothing_received_matters():
         for packet in (None, "anything")
     )
     assert (one == other).all()
+
+
+def test_settings_reach_the_parts():
+    build = (Domain.box(2), MODEL, SearchSettings())
+    assert PlaceboSettings().build(*build) == PLACEBO
+    chosen = PlaceboSettings(
+        intervention="uniform", schedule="constant", max_strength=3.0
+    )
+    assert chosen.build(*build) == PlaceboAgent(
+        intervention=UniformScaling.averaging, schedule=constant, max_strength=3.0
+    )

@@ -5,21 +5,32 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.agent.numerics import differences, make_gp
+from tests.site.sites import SPACES
 
+from guidefbo.agent.decision.ei import ExpectedImprovement
+from guidefbo.agent.decision.nei import NoisyExpectedImprovement
+from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
+from guidefbo.agent.decision.ts import GridThompsonSampling, ThompsonSampling
+from guidefbo.agent.decision.ucb import UpperConfidenceBound
+from guidefbo.agent.strategies.consensus.agent import MAX_POINTS
 from guidefbo.agent.strategies.consensus.peak import find_peak
 from guidefbo.agent.surrogate.curvature import gradient_covariance, mean_hessian
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
+from guidefbo.agent.surrogate.snapped import SnappedPosterior
 from guidefbo.agent.surrogate.trend import (
-    BEND,
-    BEND_SD,
+    CURVATURE,
+    CURVATURE_SD,
     DIFFERENCE_SD,
     LEVEL_SD,
-    MAX_POINTS,
     SHARES,
     SLOPE_SD,
     TrendPosterior,
+    TrendPrior,
 )
 from guidefbo.core.domain import Domain
+from guidefbo.core.streams import Purpose, Streams
+from guidefbo.testing import check_posterior
+from guidefbo.testing.examples import guided_posterior
 
 DIMS = [1, 2, 5]
 
@@ -54,9 +65,9 @@ def phi(x):
 def prior_of(gp):
     """Return the prior mean and covariance of the basis's coefficients, written out."""
     d, scale = gp.dim, np.sqrt(np.mean((gp.y - np.mean(gp.y)) ** 2))
-    deviations = [LEVEL_SD] + d * [SLOPE_SD] + [BEND_SD] + d * [DIFFERENCE_SD]
+    deviations = [LEVEL_SD] + d * [SLOPE_SD] + [CURVATURE_SD] + d * [DIFFERENCE_SD]
     mean = np.zeros(2 * d + 2)
-    mean[d + 1] = BEND * scale
+    mean[d + 1] = CURVATURE * scale
     return mean, np.diag((scale * np.array(deviations)) ** 2)
 
 
@@ -101,7 +112,7 @@ def test_mean_is_the_textbook_s(d, share, monkeypatch):
     model = at_share(gp, share, monkeypatch)
     assert share_of(model, gp) == pytest.approx(share, rel=1e-12)
     expected, _, _ = textbook(gp, share, X)
-    assert model.value(X) == pytest.approx(expected, rel=1e-8, abs=1e-9)
+    assert model.predict_mean(X) == pytest.approx(expected, rel=1e-8, abs=1e-9)
 
 
 def test_observations_may_differ_in_noise(monkeypatch):
@@ -112,7 +123,7 @@ def test_observations_may_differ_in_noise(monkeypatch):
     X = places(gp)
     model = at_share(gp, 0.1, monkeypatch)
     expected, _, _ = textbook(gp, 0.1, X)
-    assert model.value(X) == pytest.approx(expected, rel=1e-8, abs=1e-9)
+    assert model.predict_mean(X) == pytest.approx(expected, rel=1e-8, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -135,9 +146,9 @@ def test_gradient_of_the_mean(d):
     gp = make_gp(12, d)
     model = TrendPosterior.fit(gp)
     X = places(gp)
-    value, gradient = model.value_and_gradient(X)
-    assert value == pytest.approx(model.value(X), rel=1e-12)
-    expected = differences(model.value, X)
+    value, gradient = model.mean_and_gradient(X)
+    assert value == pytest.approx(model.predict_mean(X), rel=1e-12)
+    expected = differences(model.predict_mean, X)
     assert gradient == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
@@ -150,7 +161,7 @@ def test_hessian_of_the_mean(d):
         H = model.hessian(x)
         for j in range(d):
             slope = differences(
-                lambda X, j=j: model.value_and_gradient(X)[1][:, j], x[None]
+                lambda X, j=j: model.mean_and_gradient(X)[1][:, j], x[None]
             )
             assert H[j] == pytest.approx(slope[0], rel=1e-5, abs=1e-5)
         np.testing.assert_allclose(H, H.T, rtol=1e-12, atol=1e-12)
@@ -271,7 +282,7 @@ def test_summit_by_hand():
     model = TrendPosterior(
         rest=make_gp(3, 5),
         weights=np.array([7.0, *slopes, shared, *differences]),
-        prior=np.zeros(12),
+        prior=TrendPrior.none(5),
     )
     assert model.summit == pytest.approx([0.7, 1.0, 0.0, 1.0, 0.5], rel=1e-12)
 
@@ -285,7 +296,9 @@ def test_units_of_the_values_do_not_matter(scale):
     assert share_of(second, other) == pytest.approx(share_of(first, gp))
     assert second.summit == pytest.approx(first.summit, rel=1e-6)
     X = places(gp)
-    assert second.value(X) == pytest.approx(scale * first.value(X), rel=1e-6)
+    assert second.predict_mean(X) == pytest.approx(
+        scale * first.predict_mean(X), rel=1e-6
+    )
 
 
 # Little data, and much.
@@ -306,8 +319,8 @@ def test_little_data_give_a_finite_model(values, d):
     model = TrendPosterior.fit(GaussianProcess.condition(X, y, hyper))
     assert ((model.summit >= 0.0) & (model.summit <= 1.0)).all()
     at = np.vstack([X, np.zeros(d), np.ones(d)])
-    assert np.isfinite(model.value(at)).all()
-    assert np.isfinite(model.value_and_gradient(at)[1]).all()
+    assert np.isfinite(model.predict_mean(at)).all()
+    assert np.isfinite(model.mean_and_gradient(at)[1]).all()
     for x in at:
         assert np.isfinite(model.hessian(x)).all()
         assert np.isfinite(model.gradient_covariance(x)).all()
@@ -346,7 +359,7 @@ def much(order=None, n=2 * MAX_POINTS + 37):
 
 def test_thinning_keeps_the_best_and_the_worst():
     gp = much()
-    rest = TrendPosterior.fit(gp).rest
+    rest = TrendPosterior.fit(gp, max_points=MAX_POINTS).rest
     assert len(rest.y) == len(rest.alpha) == MAX_POINTS
     assert (rest.y.max(), rest.y.min()) == (gp.y.max(), gp.y.min())
     # Evenly spread ranks: no more than three neighbours in rank from one to the next.
@@ -358,16 +371,16 @@ def test_thinning_keeps_the_best_and_the_worst():
 def test_thinning_keeps_what_belongs_together():
     """Inputs, values, noise and the scaled inputs of the same rows."""
     gp = much()
-    rest = TrendPosterior.fit(gp).rest
+    rest = TrendPosterior.fit(gp, max_points=MAX_POINTS).rest
     rows = [int(np.flatnonzero(gp.y == value).item()) for value in rest.y]
     for name in ("X", "noise", "scaled", "norms"):
         assert np.array_equal(getattr(rest, name), getattr(gp, name)[rows])
 
 
 def test_which_points_are_kept_does_not_depend_on_their_order():
-    first = TrendPosterior.fit(much())
+    first = TrendPosterior.fit(much(), max_points=MAX_POINTS)
     order = np.random.default_rng(6).permutation(2 * MAX_POINTS + 37)
-    second = TrendPosterior.fit(much(order))
+    second = TrendPosterior.fit(much(order), max_points=MAX_POINTS)
     assert np.array_equal(np.sort(first.rest.y), np.sort(second.rest.y))
     assert second.summit == pytest.approx(first.summit, rel=1e-9)
 
@@ -375,7 +388,9 @@ def test_which_points_are_kept_does_not_depend_on_their_order():
 def test_as_many_points_as_allowed_are_all_kept():
     gp = much()
     few = GaussianProcess.condition(gp.X[:MAX_POINTS], gp.y[:MAX_POINTS], gp.hyper)
-    assert np.array_equal(TrendPosterior.fit(few).rest.y, few.y)
+    model = TrendPosterior.fit(few, max_points=MAX_POINTS)
+    assert np.array_equal(model.rest.y, few.y)
+    assert len(TrendPosterior.fit(gp).rest.y) == len(gp.y)
 
 
 # Without a trend.
@@ -386,8 +401,8 @@ def test_without_a_trend_it_is_the_process():
     gp = make_gp(12, 3)
     model = TrendPosterior.without_trend(gp)
     X = places(gp)
-    assert np.array_equal(model.value(X), gp.predict_mean(X))
-    _, gradient = model.value_and_gradient(X)
+    assert np.array_equal(model.predict_mean(X), gp.predict_mean(X))
+    _, gradient = model.mean_and_gradient(X)
     assert gradient == pytest.approx(gp.moments(X).mean_gradient, rel=1e-12)
     for x in X:
         assert np.array_equal(model.hessian(x), mean_hessian(gp, x))
@@ -400,7 +415,7 @@ def test_without_a_trend_it_is_the_process():
 def test_the_mean_at_the_data_needs_no_kernel(fit):
     """What is left of a value without its noise, alpha times the variance."""
     model = fit(make_gp(15, 3))
-    expected = model.value(model.rest.X)
+    expected = model.predict_mean(model.rest.X)
     assert model.value_at_data == pytest.approx(expected, rel=1e-8, abs=1e-10)
 
 
@@ -408,6 +423,185 @@ def test_the_mean_by_sums():
     """The quadratic is a sum over coordinates like any other."""
     model = TrendPosterior.fit(make_gp(15, 3))
     X = np.random.default_rng(7).random((6, 3))
-    form = model.by_sums()
+    form = model.mean_by_sums()
     assert form is not None
-    assert form.finish(form.sums.at(X)) == pytest.approx(model.value(X), rel=1e-9)
+    assert form.finish(form.sums.at(X)) == pytest.approx(
+        model.predict_mean(X), rel=1e-9
+    )
+
+
+# A posterior to decide on.
+
+
+def as_textbook(gp, prior, share):
+    """Return a dense Gaussian process of kernel ρ k + φ S φᵀ: kernel and mean."""
+
+    def kernel(A, B):
+        K = np.empty((len(A), len(B)))
+        for i, a in enumerate(A):
+            for j, b in enumerate(B):
+                r = np.sqrt(5.0 * (((a - b) / gp.hyper.lengthscales) ** 2).sum())
+                matern = gp.hyper.outputscale * (1.0 + r + r**2 / 3.0) * np.exp(-r)
+                K[i, j] = share * matern + phi(a) @ np.diag(prior.variances) @ phi(b)
+        return K
+
+    def mean(X):
+        return np.array([gp.hyper.mean + phi(x) @ prior.means for x in X])
+
+    return kernel, mean
+
+
+def told_prior(d, seed=4):
+    """Return a prior as somebody else would give it: any means, unequal variances."""
+    rng = np.random.default_rng(seed)
+    variances = rng.uniform(0.01, 2.0, 2 * d + 2)
+    variances[-1] = 0.0
+    return TrendPrior(means=rng.standard_normal(2 * d + 2), variances=variances)
+
+
+def conditioned(gp, prior, share, monkeypatch):
+    monkeypatch.setattr("guidefbo.agent.surrogate.trend.SHARES", (share,))
+    return TrendPosterior.fit(gp, prior)
+
+
+@pytest.mark.parametrize("d", DIMS)
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("is_told", [False, True])
+def test_moments_are_the_textbook_s(d, share, is_told, monkeypatch):
+    """Mean, covariance and standard deviation, of any prior of the coefficients."""
+    gp = make_gp(12, d, noise_variance=0.02)
+    prior = told_prior(d) if is_told else TrendPrior.default(gp)
+    model = conditioned(gp, prior, share, monkeypatch)
+    X = places(gp)
+    kernel, prior_mean = as_textbook(gp, prior, share)
+    K, k = kernel(gp.X, gp.X) + np.diag(gp.noise), kernel(X, gp.X)
+    mean = prior_mean(X) + k @ np.linalg.solve(K, gp.y - prior_mean(gp.X))
+    cov = kernel(X, X) - k @ np.linalg.solve(K, k.T)
+    near = 1e-9 * float(kernel(X, X).max())
+    for found in (model.predict(X), (model.moments(X).mean, model.moments(X).std)):
+        assert found[0] == pytest.approx(mean, rel=1e-8, abs=1e-9)
+        assert found[1] ** 2 == pytest.approx(np.diagonal(cov), abs=near)
+    joint_mean, joint_cov = model.joint(X)
+    assert joint_mean == pytest.approx(mean, rel=1e-8, abs=1e-9)
+    np.testing.assert_allclose(joint_cov, cov, atol=near)
+
+
+@pytest.mark.parametrize("d", DIMS)
+@pytest.mark.parametrize("is_told", [False, True])
+def test_contract_of_a_posterior(d, is_told):
+    """Gradients by differences, fantasies, paths: all that a rule may ask."""
+    gp = make_gp(12, d, noise_variance=0.02)
+    check_posterior(TrendPosterior.fit(gp, told_prior(d) if is_told else None))
+    check_posterior(TrendPosterior.without_trend(gp))
+
+
+def test_without_a_trend_all_answers_are_those_of_the_process():
+    gp = make_gp(12, 3)
+    model = TrendPosterior.without_trend(gp)
+    X = places(gp)
+    for found, expected in zip(model.moments(X), gp.moments(X), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.joint(X)[1], gp.joint(X)[1], atol=1e-12)
+    first, second = (
+        each.fantasise(8, Streams(0).at(Purpose.RULE)) for each in (model, gp)
+    )
+    np.testing.assert_allclose(first.draws, second.draws, rtol=1e-9, atol=1e-9)
+
+
+def test_a_coefficient_of_no_variance_stays_where_it_is():
+    gp = make_gp(12, 2)
+    fixed = TrendPrior(means=np.arange(6.0), variances=np.zeros(6))
+    model = TrendPosterior.fit(gp, fixed)
+    assert np.array_equal(model.weights, fixed.means)
+
+
+def test_fantasies_are_the_textbook_s(monkeypatch):
+    """The prior conditioned on noise-free draws, written out densely.
+
+    The nugget of the one and the solver of the other differ by about 1e-5.
+    """
+    gp, share = make_gp(9, 2, noise_variance=0.05), 0.1
+    prior = told_prior(2)
+    model = conditioned(gp, prior, share, monkeypatch)
+    fantasies = model.fantasise(4, Streams(0).at(Purpose.RULE))
+    assert np.array_equal(fantasies.observed, gp.X)
+    X = np.random.default_rng(1).random((5, 2))
+    kernel, prior_mean = as_textbook(gp, prior, share)
+    K, k = kernel(gp.X, gp.X), kernel(X, gp.X)
+    means = prior_mean(X)[:, None] + k @ np.linalg.solve(
+        K, fantasies.draws - prior_mean(gp.X)[:, None]
+    )
+    cov = kernel(X, X) - k @ np.linalg.solve(K, k.T)
+    found = fantasies.moments(X)
+    np.testing.assert_allclose(found.means, means, atol=1e-3)
+    np.testing.assert_allclose(found.std**2, np.diagonal(cov), atol=1e-4)
+    # Whose draws they are: of the posterior at the observed inputs.
+    many = model.fantasise(4096, Streams(0).at(Purpose.RULE)).draws
+    mean, cov = model.joint(gp.X)
+    near = 0.03 * np.sqrt(np.diagonal(cov)).max()
+    np.testing.assert_allclose(many.mean(axis=1), mean, atol=near)
+    np.testing.assert_allclose(np.cov(many), cov, atol=0.05 * cov.max())
+
+
+def test_paths_are_draws_of_the_posterior(monkeypatch):
+    """Mean and covariance of 600 paths: the error of either is about 1/√600."""
+    gp = make_gp(8, 2, noise_variance=0.05)
+    model = conditioned(gp, told_prior(2), 0.1, monkeypatch)
+    X = np.array([[0.1, 0.2], [0.9, 0.9], [0.5, 0.4], [0.0, 1.0]])
+    paths = np.array(
+        [
+            model.sample_path(200, Streams(n).at(Purpose.RULE)).value(X)
+            for n in range(600)
+        ]
+    )
+    mean, cov = model.joint(X)
+    std = np.sqrt(np.diagonal(cov))
+    assert np.abs((paths.mean(axis=0) - mean) / std).max() < 4.0 / np.sqrt(600)
+    correlated = np.cov(paths.T) / np.outer(std, std)
+    np.testing.assert_allclose(correlated, cov / np.outer(std, std), atol=0.2)
+
+
+RULES = {
+    "ucb": UpperConfidenceBound(beta=4.0),
+    "nei": NoisyExpectedImprovement(num_fantasies=16),
+    "ei": ExpectedImprovement(),
+    "ts": ThompsonSampling(num_features=64),
+    "grid-ts": GridThompsonSampling(num_points=64),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("space", ["box", "mixed", "cut"])
+def test_every_rule_decides_on_it(name, space):
+    """On a box, among steps and options, and under constraints; guided as well."""
+    domain = SPACES[space].domain
+    X = domain.sample(10, np.random.default_rng(0))
+    hyper = hyper_of(domain.dim, 0.5, 1.0, 0.01)
+    gp = GaussianProcess.condition(X, np.sin(3.0 * X.sum(axis=1)), hyper)
+    model = TrendPosterior.fit(gp)
+    search = SearchSettings(num_raw=16, num_starts=3, max_iterations=4)
+    for posterior in (model, replace(guided_posterior(gp), local=model)):
+        if domain.is_discrete:
+            posterior = SnappedPosterior(inner=posterior, domain=domain)
+        acquisition = RULES[name].acquisition(posterior, Streams(1).at(Purpose.RULE))
+        x = maximise_acquisition(
+            acquisition, domain, search, Streams(1).at(Purpose.SEARCH)
+        )
+        assert np.array_equal(domain.snap(x[None])[0], x)
+        best = acquisition.value(domain.sample(200, np.random.default_rng(2)))
+        assert acquisition.value(x[None])[0] >= np.quantile(best, 0.9)
+
+
+def test_one_factor_serves_all_predictions(monkeypatch):
+    """Nothing is factorised again for a prediction, a gradient or a search."""
+    model = TrendPosterior.fit(make_gp(12, 3))
+
+    def refuse(K):
+        raise AssertionError("factorised again")
+
+    monkeypatch.setattr("guidefbo.agent.surrogate.trend.factorise", refuse)
+    X = places(model.rest)
+    model.predict(X)
+    model.moments(X)
+    model.joint(X)
+    model.by_sums().finish(model.by_sums().sums.at(X))

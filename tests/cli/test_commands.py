@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import guidefbo
 from guidefbo.cli.app import app, main
-from guidefbo.methods.catalog import METHODS
+from guidefbo.methods.registry import method_names
 from guidefbo.problems.library import PROBLEMS
 
 COMMAND = [sys.executable, "-c", "from guidefbo.cli.app import main; main()"]
@@ -64,8 +64,8 @@ def test_problems_are_listed_one_per_line():
 
 def test_methods_are_listed_one_per_line():
     lines = invoke("methods").stdout.splitlines()
-    assert len(lines) == 18
-    assert [line.split()[0] for line in lines] == list(METHODS)
+    assert len(lines) == 26
+    assert [line.split()[0] for line in lines] == list(method_names())
 
 
 def test_settings_are_listed_with_defaults_and_choices():
@@ -172,8 +172,11 @@ def test_path_is_repeated_as_it_was_given(tmp_path):
         (["--set", "beta=abc"], ["beta must be a finite number", "'abc'"]),
         (["--set", "beta=nan"], ["beta must be a finite number", "nan"]),
         (["--set", "beta=1" + "0" * 400], ["beta must be"]),
-        (["--set", "bogus=1"], ["no setting 'bogus'"]),
-        (["--set", "num_path=1"], ["no setting 'num_path'", "'num_paths'"]),
+        (["--set", "bogus=1"], ["no setting of guide-ucb 'bogus'"]),
+        (
+            ["--set", "num_path=1"],
+            ["guide-ucb 'num_path'", "'num_paths'"],
+        ),
         (["--set", "belief=none"], ["belief must be one of dpgmm"]),
         (["--rounds", "many"], ["--rounds", "integer"]),
         (["--bogus"], ["--bogus"]),

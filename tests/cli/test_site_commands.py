@@ -8,19 +8,14 @@ import sys
 from io import StringIO
 
 import pytest
-from guidefbo.methods.build import build_server_side
-from guidefbo.methods.catalog import find_method
-from guidefbo.methods.settings import Settings
-from guidefbo.site.merge import merge
 from rich.console import Console
 
 from guidefbo import Agent
 from guidefbo.cli.app import main
 from guidefbo.cli.show import print_trials
 from guidefbo.core.errors import NumericalError, SettingsError, WireError
-from guidefbo.core.streams import Purpose, Streams
+from guidefbo.server.exchange import build_server, exchange, merge
 from guidefbo.site.guidance import GuidanceState
-from guidefbo.testing.codec import decode, encode
 
 COMMAND = [sys.executable, "-c", "from guidefbo.cli.app import main; main()"]
 """What the installed script `guidefbo` does."""
@@ -476,7 +471,7 @@ NEW = ["init", "new.json", "line.toml", "--goal", "max"]
         ([*NEW, "--initial", "0"], ["initial must be", "got 0"]),
         ([*NEW, "--agents", "3"], ["--agents 3 needs --agent-id"]),
         ([*NEW, "--agents", "3", "--agent-id", "3"], ["at least 4, got 3"]),
-        ([*NEW, "--set", "bogus=1"], ["no setting 'bogus'"]),
+        ([*NEW, "--set", "bogus=1"], ["no setting of guide-ucb 'bogus'"]),
         ([*NEW, "--set", "beta"], ["key=value, got 'beta'"]),
         ([*NEW, "--gaol", "max"], ["--gaol"]),
         (["init", "line.toml", "line.toml", *NEW[3:], "--force"], ["overwritten"]),
@@ -656,13 +651,12 @@ def test_three_sites_guide_each_other(federation, tmp_path):
 
 def test_merge_is_what_the_server_does(federation, tmp_path):
     uploads = {n: (tmp_path / f"{n}.up.json").read_bytes() for n in "bca"}
-    server = build_server_side(find_method("guide-ucb"), Settings.of({}))
-    read = {k: decode(uploads[n], server.upload_type) for k, n in enumerate("abc")}
-    stream = Streams(9).at(Purpose.DISPATCH, t=4)
-    expected = server.aggregate(read, 4, stream)
+    server = build_server("guide", {})
+    expected = exchange(server, uploads, t=4, seed=9)
     merged = merge(uploads, t=4, seed=9)
     assert list(merged) == ["a", "b", "c"]
-    assert list(merged.values()) == [encode(expected[k]) for k in range(3)]
+    assert merged == expected.packets
+    assert expected.left_out == {}
     federation("merge", *(f"{n}.up.json" for n in "cab"), "--out-dir", ".",
                "--round", 4, "--seed", 9)  # fmt: skip
     assert (tmp_path / "b.up.packet.json").read_bytes() == merged["b"]
@@ -672,34 +666,49 @@ def test_refused_packet_is_saved_and_said(federation):
     federation("merge", "a.up.json", "b.up.json", "--out-dir", ".")
     federation("receive", "a.json", "a.up.packet.json")
     said = federation("receive", "a.json", "b.up.json", code=3)
-    assert said.out == "guidance refused, the agent works alone (goal max); saved\n"
-    assert said.err.startswith("guidefbo: guidance refused: Expected a 'guide.packet'")
+    assert said.out == "guidance active: received after 5 results (goal max); saved\n"
+    assert said.err.startswith(
+        "guidefbo: the packet was refused: Expected a 'guide.packet'"
+    )
     assert said.err.count("\n") == 1
-    assert Agent.load("a.json").guidance.state == GuidanceState.REFUSED
-    assert "guidance refused" in federation("show", "a.json").out
+    assert Agent.load("a.json").guidance.state == GuidanceState.ACTIVE
+    assert "the last packet was refused" in federation("show", "a.json").out
+    said = federation("receive", "a.json", "b.up.packet.json", code=3)
+    assert "it is for the site 'site-1', and this is 'site-0'" in said.err
 
 
-def test_bad_upload_is_named_and_nothing_written(federation, tmp_path):
+def test_bad_upload_is_named_and_the_others_are_answered(federation, tmp_path):
     (tmp_path / "bad.json").write_text("{}")
-    for bad, says in [("bad.json", "bad.json: Expected"), ("wide.json", "dimension")]:
-        if bad == "wide.json":
-            space = LINE + LINE.replace(".x", ".y")
-            (tmp_path / "two.toml").write_text(space)
-            federation("init", "d.json", "two.toml", "--goal", "max", *QUICK)
-            federation("tell", "d.json", "x=0.5,y=0.5", 1)
-            federation("upload", "d.json", "-o", "wide.json")
+    space = LINE + LINE.replace(".x", ".y")
+    (tmp_path / "two.toml").write_text(space)
+    federation("init", "d.json", "two.toml", "--goal", "max", *QUICK)
+    federation("tell", "d.json", "x=0.5,y=0.5", 1)
+    federation("upload", "d.json", "-o", "wide.json")
+    for bad, says in [("bad.json", "Expected format"), ("wide.json", "another search")]:
         said = federation(
-            "merge", "a.up.json", bad, "b.up.json", "--out-dir", "o", code=2
+            "merge", "a.up.json", bad, "b.up.json", "--out-dir", "o", code=3
         )
-        assert bad in said.err
+        assert f"{bad} is left out" in said.err
         assert says in said.err
-        assert not (tmp_path / "o").exists()
+        written = sorted(path.name for path in (tmp_path / "o").iterdir())
+        assert written == ["a.up.packet.json", "b.up.packet.json"]
+
+
+def test_site_and_federation_have_names(call):
+    said = call("init", "north.json", "line.toml", "--goal", "max").out
+    assert "site: north in the federation default" in said
+    call("init", "x.json", "line.toml", "--goal", "max", "--site", "south",
+         "--federation", "reaction")  # fmt: skip
+    setup = Agent.load("x.json").setup
+    assert (setup.site, setup.federation) == ("south", "reaction")
+    said = call("init", "y.json", "line.toml", "--goal", "max", "--site", "a b", code=2)
+    assert "site must be a name" in said.err
 
 
 def test_merge_refuses_what_it_cannot_do():
     with pytest.raises(SettingsError, match="at least one, as in"):
         merge({})
-    with pytest.raises(SettingsError, match="ucb exchanges nothing"):
+    with pytest.raises(SettingsError, match="'ucb' exchanges nothing"):
         merge({"a": b""}, method="ucb")
     with pytest.raises(WireError, match=r"^site-b: Expected a JSON message"):
         merge({"site-b": b"\xff"})

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from tests.strategies import unit
+from tests.strategies import printable, unit
 
 from guidefbo.core.errors import SpaceError
 from guidefbo.core.space.parameters import (
@@ -36,7 +36,10 @@ def small_ints(draw):
 
 
 options = st.one_of(
-    st.text(max_size=4), st.booleans(), st.floats(-10, 10), st.integers(-3, 3)
+    st.text(printable, max_size=4),
+    st.booleans(),
+    st.floats(-10, 10),
+    st.integers(-3, 3),
 )
 choices = st.lists(options, min_size=2, max_size=8, unique=True).map(
     lambda given: Choice(*given)

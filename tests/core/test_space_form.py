@@ -4,6 +4,7 @@ import tomllib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import printable
 
 from guidefbo.core.errors import SpaceError
 from guidefbo.core.space.constraints import AtMost, SumTo
@@ -26,10 +27,15 @@ def ints(draw):
     return Int(low, low + draw(st.integers(1, 10**6)), log=log)
 
 
-names = st.text(min_size=1, max_size=5).filter(
+names = st.text(printable, min_size=1, max_size=5).filter(
     lambda name: name == name.strip() and not set(name) & FORBIDDEN
 )
-options = st.text(max_size=4) | st.integers(-9, 9) | st.floats(-9, 9) | st.booleans()
+options = (
+    st.text(printable, max_size=4)
+    | st.integers(-9, 9)
+    | st.floats(-9, 9)
+    | st.booleans()
+)
 choices = st.lists(options, min_size=2, max_size=5, unique=True).map(
     lambda given: Choice(*given)
 )

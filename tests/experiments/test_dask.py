@@ -16,7 +16,7 @@ from guidefbo.experiments.run import run_study
 from guidefbo.experiments.study import load_study
 
 pytest.importorskip("distributed")
-ROUNDS = 20
+ROUNDS = 10
 
 
 def launch(folder, name, *words):

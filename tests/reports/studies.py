@@ -88,7 +88,7 @@ class Folder:
         return self
 
     def save(self):
-        """Write study.json, with notes on the methods there are, and return the folder."""
+        """Write study.json with notes on the methods; return the folder."""
         named = {str(row["spec"].get("method")) for row in self.rows}
         notes = {name: asdict(note_on(name)) for name in named & set(method_names())}
         form = {"methods": notes} | self.form | {"rows": self.rows}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.numbered import aggregate, left_out, named
 
-from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.server.strategies.cgp.server import MARGIN, CgpServer, deal
 from guidefbo.testing import check_server_side
@@ -27,7 +27,7 @@ def stream(seed=0, t=1):
 
 def shown(server, uploads, seed=0):
     """Return {agent: first coordinates of the designs it is shown}."""
-    packets = server.aggregate(uploads, 1, stream(seed))
+    packets = aggregate(server, uploads, seed=seed)
     return {n: (p.designs[:, 0].tolist() if len(p) else []) for n, p in packets.items()}
 
 
@@ -45,7 +45,7 @@ def federations(draw):
 @settings(max_examples=15)
 @given(uploads=federations())
 def test_contract(group_size, uploads):
-    check_server_side(CgpServer(group_size=group_size), uploads)
+    check_server_side(CgpServer(group_size=group_size), named(uploads))
 
 
 @settings(max_examples=50)
@@ -54,8 +54,8 @@ def test_order_of_arrival_changes_no_bit(uploads, random):
     items = list(uploads.items())
     random.shuffle(items)
     server = CgpServer(group_size=4)
-    first = server.aggregate(uploads, 1, stream())
-    second = server.aggregate(dict(items), 1, stream())
+    first = aggregate(server, uploads)
+    second = aggregate(server, dict(items))
     assert {n: encode(p) for n, p in first.items()} == {
         n: encode(p) for n, p in second.items()
     }
@@ -146,9 +146,12 @@ def test_a_large_group_shows_the_surest_designs():
     assert designs == [n / 32 for n in range(MAX_DESIGNS)]
 
 
-def test_mixed_dimensions_are_refused():
-    with pytest.raises(WireError, match=r"dimension 2, got 3.*same search space"):
-        ONE_GROUP.aggregate({0: upload(0, 0, 0), 1: upload(0, 0, 0, 3)}, 1, stream())
+def test_another_dimension_is_left_out():
+    uploads = {n: upload(0, 0, 0) for n in range(2)}
+    assert left_out(ONE_GROUP, {**uploads, 2: upload(0, 0, 0, 3)}) == {
+        2: "expected dimension 2 as in most uploads, got dimension 3. Do all sites use "
+        "the same settings?"
+    }
 
 
 def test_designs_beyond_the_box_by_rounding_are_brought_back():

@@ -4,24 +4,25 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from guidefbo.methods.build_consensus import consensus_server
-from guidefbo.methods.settings import Settings
-from guidefbo.server.catalog import FUSIONS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.numbered import aggregate, left_out, named
 
-from guidefbo.core.errors import WireError
-from guidefbo.core.streams import Purpose, Streams
+from guidefbo.server.strategies.consensus.groups import one_group, split_groups
+from guidefbo.server.strategies.consensus.settings import (
+    FUSIONS,
+    ConsensusServerSettings,
+)
 from guidefbo.testing import check_server_side
 from guidefbo.testing.codec import encode
 from guidefbo.testing.generators import peak_uploads
 from guidefbo.wire.consensus import SHARPEST, WIDEST, PeakUpload
 
 SERVERS = {
-    name: consensus_server(Settings(fusion=name, groups="one")) for name in FUSIONS
+    name: ConsensusServerSettings(fusion=name, groups="one").build() for name in FUSIONS
 }
 SERVER = SERVERS["dersimonian-laird"]
-DEFAULT = consensus_server(Settings())
+DEFAULT = ConsensusServerSettings().build()
 
 
 def upload(center, variance=0.01, dim=2):
@@ -31,10 +32,6 @@ def upload(center, variance=0.01, dim=2):
         variance=np.full(dim, variance) if np.ndim(variance) == 0 else variance,
         value_score=0.0,
     )
-
-
-def aggregate(server, uploads):
-    return server.aggregate(uploads, 1, Streams(0).at(Purpose.DISPATCH, t=1))
 
 
 def place(packet):
@@ -55,7 +52,7 @@ def federations(draw, max_agents=7):
 @settings(max_examples=15)
 @given(uploads=federations())
 def test_contract(name, uploads):
-    check_server_side(SERVERS[name], uploads)
+    check_server_side(SERVERS[name], named(uploads))
 
 
 @settings(max_examples=15)
@@ -67,7 +64,7 @@ def test_contract_in_groups(uploads, gap):
         for own in uploads.values()
         for half in (0, 0, 0, 1, 1, 1)
     ]
-    check_server_side(DEFAULT, dict(enumerate(copies)))
+    check_server_side(DEFAULT, named(dict(enumerate(copies))))
 
 
 @pytest.mark.parametrize("name", SERVERS)
@@ -117,8 +114,14 @@ def test_tau_is_one_for_all_coordinates():
 
 def test_groups_are_found_unless_told_otherwise():
     """E87."""
-    assert DEFAULT.has_groups
-    assert not consensus_server(Settings(groups="one")).has_groups
+    assert DEFAULT.grouping is split_groups
+    assert ConsensusServerSettings(groups="one").build().grouping is one_group
+
+
+def test_settings_choose_the_fusion():
+    assert DEFAULT.fusion is FUSIONS["trimmed"]
+    for name, fusion in FUSIONS.items():
+        assert SERVERS[name].fusion is fusion
 
 
 @pytest.mark.parametrize("num_agents", [2, 3, 9, 16])
@@ -167,9 +170,12 @@ def test_agents_that_stay_away_are_not_missed():
         assert np.array_equal(a, b)
 
 
-def test_mixed_dimensions_are_refused():
-    with pytest.raises(WireError, match=r"dimension 2, got 3.*same search space"):
-        aggregate(SERVER, {0: upload(0.1), 1: upload(0.1, dim=3)})
+def test_another_dimension_is_left_out():
+    uploads = {0: upload(0.1), 1: upload(0.1, dim=3), 2: upload(0.2)}
+    assert left_out(SERVER, uploads) == {
+        1: "expected dimension 2 as in most uploads, got dimension 3. Do all sites use "
+        "the same settings?"
+    }
 
 
 def test_places_beyond_the_box_by_rounding_are_brought_back():

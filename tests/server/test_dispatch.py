@@ -8,16 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from guidefbo.core.streams import Purpose, Streams
-from guidefbo.server.strategies.guide.dispatch import agent_specific, broadcast
-from guidefbo.server.strategies.guide.server import dispatch
+from guidefbo.core.streams import Streams
+from guidefbo.server.side import Draws
+from guidefbo.server.strategies.guide.dispatch import (
+    agent_specific,
+    broadcast,
+    draw_packet,
+)
 from guidefbo.testing.generators import real_arrays
+from guidefbo.testing.server_side import draws
 
 WEIGHTS = np.array([0.4, 0.3, 0.2, 0.1])
 
 
-def stream(seed=0):
-    return Streams(seed).at(Purpose.DISPATCH, t=1)
+def sites(count):
+    return list(map(str, range(count)))
 
 
 def log_normalised(weights):
@@ -41,7 +46,7 @@ def ordered_pair_probabilities(weights):
 )
 def test_packets_hold_distinct_components(weights, count, agents, size, draw):
     """E29: min(P, L) of them."""
-    chosen = draw(log_normalised(weights[:count]), agents, size, stream())
+    chosen = draw(log_normalised(weights[:count]), sites(agents), size, draws())
     assert chosen.shape == (agents, min(size, count))
     for row in chosen:
         assert len(set(row)) == len(row)
@@ -60,7 +65,7 @@ def test_frequencies_are_those_of_successive_draws():
     assert sum(expected.values()) == pytest.approx(1.0)
     counts = np.zeros(16, dtype=int)
     for seed in range(20):
-        chosen = agent_specific(np.log(WEIGHTS), 4_000, 2, stream(seed))
+        chosen = agent_specific(np.log(WEIGHTS), sites(4_000), 2, draws(seed))
         counts += np.bincount(chosen[:, 0] * 4 + chosen[:, 1], minlength=16)
     observed = [counts[4 * i + j] for i, j in expected]
     assert sum(observed) == 80_000
@@ -70,7 +75,7 @@ def test_frequencies_are_those_of_successive_draws():
 
 def test_weights_are_not_taken_for_logarithms():
     """E29: the heaviest component comes first in 40 % of the packets, not in 28 %."""
-    chosen = agent_specific(np.log(WEIGHTS), 10_000, 1, stream(3))
+    chosen = agent_specific(np.log(WEIGHTS), sites(10_000), 1, draws(3))
     share = np.bincount(chosen[:, 0], minlength=4) / 10_000
     assert share == pytest.approx(WEIGHTS, abs=4.0 * np.sqrt(0.25 / 10_000))
 
@@ -78,36 +83,62 @@ def test_weights_are_not_taken_for_logarithms():
 def test_components_whose_weight_underflows_come_last_but_come():
     """E29: exp(-1e5) is 0, its logarithm is not."""
     log_weights = np.array([-1e5, 0.0, -2e5, -1.0])
-    chosen = agent_specific(log_weights, 50, 4, stream())
+    chosen = agent_specific(log_weights, sites(50), 4, draws())
     assert (chosen[:, 2] == 0).all()
     assert (chosen[:, 3] == 2).all()
     assert set(chosen[:, 0]) == {1, 3}
 
 
-def test_agents_draw_independently():
+def test_sites_draw_independently():
     """E29: two agents pick the same first component with probability sum w^2."""
-    chosen = agent_specific(np.log(WEIGHTS), 20_000, 1, stream(4))[:, 0]
+    chosen = agent_specific(np.log(WEIGHTS), sites(20_000), 1, draws(4))[:, 0]
     share = np.mean(chosen[0::2] == chosen[1::2])
     assert share == pytest.approx((WEIGHTS**2).sum(), abs=4.0 * np.sqrt(0.25 / 10_000))
 
 
 def test_broadcast_sends_everybody_the_same_packet():
-    chosen = broadcast(np.log(WEIGHTS), 16, 3, stream())
+    chosen = broadcast(np.log(WEIGHTS), sites(16), 3, draws())
     assert (chosen == chosen[0]).all()
-    alone = agent_specific(np.log(WEIGHTS), 1, 3, stream())
-    assert chosen[0].tolist() == alone[0].tolist()
+    alone = draw_packet(np.log(WEIGHTS), 3, draws().shared())
+    assert chosen[0].tolist() == alone.tolist()
 
 
-def test_drawing_in_blocks_changes_nothing(monkeypatch):
-    """E29: what fits into memory at once does not decide who gets what."""
+def test_who_else_is_there_changes_nothing_for_a_site():
+    """E29: a site's packet is drawn for its name, not for its place in a list."""
     log_weights = log_normalised(np.arange(1.0, 8.0))
-    whole = agent_specific(log_weights, 25, 3, stream())
-    for block in (1, 7, 20, 64):
-        monkeypatch.setattr(dispatch, "BLOCK", block)
-        assert np.array_equal(agent_specific(log_weights, 25, 3, stream()), whole)
+    whole = agent_specific(log_weights, sites(25), 3, draws())
+    for few in (sites(25)[::3], sites(25)[::-1], ["7"], ["3", "absent", "7"]):
+        rows = agent_specific(log_weights, few, 3, draws())
+        for site, row in zip(few, rows, strict=True):
+            if site != "absent":
+                assert np.array_equal(row, whole[int(site)])
 
 
-def test_same_stream_same_packets():
-    first = agent_specific(np.log(WEIGHTS), 9, 2, stream(5))
-    assert np.array_equal(first, agent_specific(np.log(WEIGHTS), 9, 2, stream(5)))
-    assert not np.array_equal(first, agent_specific(np.log(WEIGHTS), 9, 2, stream(6)))
+def test_a_packet_is_of_its_site_its_federation_and_its_upload():
+    """E29: each of them draws anew, and so does a new seed; the round does not."""
+    log_weights = log_normalised(np.arange(1.0, 40.0))
+
+    def of(site="north", federation="a", seed=0, t=1, sequence=4):
+        drawn = Draws(
+            streams=Streams(seed),
+            federation=federation,
+            t=t,
+            sequences={} if sequence is None else {site: sequence},
+        )
+        return agent_specific(log_weights, [site], 10, drawn)[0].tolist()
+
+    changed = [of("south"), of(federation="b"), of(seed=1), of(sequence=5)]
+    assert of() not in changed
+    assert len(set(map(tuple, changed))) == 4
+    assert of(t=9) == of()
+    # Where an upload has no number, the round stands for it.
+    assert of(t=4, sequence=None) == of()
+    assert of(t=5, sequence=None) == of(sequence=5)
+
+
+def test_same_draws_same_packets():
+    first, again, other = (
+        agent_specific(np.log(WEIGHTS), sites(9), 2, draws(seed)) for seed in (5, 5, 6)
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)

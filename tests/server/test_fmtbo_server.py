@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
+from tests.numbered import aggregate, left_out, named
 
-from guidefbo.core.errors import WireError
-from guidefbo.core.streams import Purpose, Streams
+from guidefbo.server.strategies.fmtbo.as_run import FmtboAsRunServerSettings
 from guidefbo.server.strategies.fmtbo.server import (
     FmtboServer,
     dissimilarities,
@@ -19,6 +19,7 @@ from guidefbo.server.strategies.fmtbo.server import (
     nearest,
     raw,
 )
+from guidefbo.server.strategies.fmtbo.settings import FmtboServerSettings
 from guidefbo.testing import check_server_side
 from guidefbo.testing.codec import encode
 from guidefbo.wire.fmtbo import (
@@ -43,10 +44,6 @@ def upload(ranks, lengthscales=(0.5,), outputscale=1.0, mean=None):
         ),
         ranks=np.array(ranks),
     )
-
-
-def aggregate(server, uploads):
-    return server.aggregate(uploads, 1, Streams(0).at(Purpose.DISPATCH, t=1))
 
 
 def by_definition(r, s):
@@ -175,12 +172,11 @@ def test_as_run_the_first_round_is_the_first_agents():
         9: upload([0, 1], [8.0], 4.0, mean=1.0),
         2: upload([0, 1], [0.5], 1.0, mean=-3.0),
     }
-    stream = Streams(0).at(Purpose.DISPATCH, t=1)
     server = replace(AS_RUN, similar_share=1.0)
-    first = server.aggregate(uploads, 1, stream)
+    first = aggregate(server, uploads, t=1)
     for agent in (2, 9):
         assert first[agent].hyper.to_fields() == uploads[2].hyper.to_fields()
-    later = server.aggregate(uploads, 2, stream)
+    later = aggregate(server, uploads, t=2)
     assert [later[n].hyper.mean for n in (2, 9)] == [-1.0, -1.0]
 
 
@@ -222,7 +218,7 @@ def federations(draw):
 @settings(max_examples=25)
 @given(federations())
 def test_contract(server, uploads):
-    check_server_side(server, uploads)
+    check_server_side(server, named(uploads))
 
 
 def test_every_order_of_arrival_gives_the_same_bytes():
@@ -238,10 +234,25 @@ def test_every_order_of_arrival_gives_the_same_bytes():
         assert all(encode(packets[n]) == encode(first[n]) for n in uploads)
 
 
-def test_uploads_of_other_settings_are_refused():
-    with pytest.raises(WireError, match="dimension 1, got 2"):
-        aggregate(METHOD, {0: upload([0, 1]), 1: upload([0, 1], [0.5, 0.5])})
-    with pytest.raises(WireError, match="2 and 3 ranks"):
-        aggregate(METHOD, {0: upload([0, 1]), 1: upload([0, 1, 2])})
-    with pytest.raises(WireError, match="share their mean or none"):
-        aggregate(METHOD, {0: upload([0, 1]), 1: upload([0, 1], mean=0.0)})
+@pytest.mark.parametrize(
+    ("odd", "words"),
+    [
+        (upload([0, 1], [0.5, 0.5]), "without means, dimension 2 number of probes 2"),
+        (upload([0, 1, 2]), "without means, dimension 1 number of probes 3"),
+        (upload([0, 1], mean=0.0), "with means, dimension 1 number of probes 2"),
+    ],
+    ids=["dimension", "ranks", "mean"],
+)
+@pytest.mark.parametrize("server", SERVERS.values(), ids=SERVERS)
+def test_an_upload_of_other_settings_is_left_out(server, odd, words):
+    uploads = {0: odd, 1: upload([0, 1]), 2: upload([1, 0])}
+    (why,) = left_out(server, uploads).values()
+    assert "expected hyperparameters without means, dimension 1 number of probes" in why
+    assert f"got hyperparameters {words}. Do all sites use the same settings?" in why
+
+
+def test_settings_build_the_two_servers():
+    assert FmtboServerSettings().build() == METHOD
+    assert FmtboAsRunServerSettings().build() == AS_RUN
+    for kind in (FmtboServerSettings, FmtboAsRunServerSettings):
+        assert kind(similar_share=0.25).build().similar_share == 0.25

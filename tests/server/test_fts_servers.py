@@ -2,14 +2,22 @@
 
 import numpy as np
 import pytest
-from guidefbo.methods.build_fts import fts_de_server, fts_server
-from guidefbo.methods.settings import Settings
+from tests.numbered import aggregate, left_out, name, named
 
-from guidefbo.core.errors import SettingsError, WireError
+from guidefbo.core.errors import SettingsError
+from guidefbo.core.settings import make
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.server.strategies.fts.as_run import FtsPointServer, anybody
+from guidefbo.server.strategies.fts.as_run import (
+    FtsAsRunServerSettings,
+    FtsPointServer,
+    anybody,
+)
 from guidefbo.server.strategies.fts.server import FtsServer, any_other
-from guidefbo.server.strategies.fts_de.as_run import by_region_index
+from guidefbo.server.strategies.fts.settings import FtsServerSettings
+from guidefbo.server.strategies.fts_de.as_run import (
+    FtsDeAsRunServerSettings,
+    by_region_index,
+)
 from guidefbo.server.strategies.fts_de.privacy import PrivateAverage
 from guidefbo.server.strategies.fts_de.server import (
     FtsDeServer,
@@ -17,8 +25,10 @@ from guidefbo.server.strategies.fts_de.server import (
     own_logit,
     plain_average,
 )
+from guidefbo.server.strategies.fts_de.settings import FtsDeServerSettings
 from guidefbo.testing import check_server_side
 from guidefbo.testing.codec import encode
+from guidefbo.testing.server_side import draws
 from guidefbo.wire.cost import Cost
 from guidefbo.wire.fts import FeatureWeights, PeerPoint
 from guidefbo.wire.regions import assign_regions
@@ -49,15 +59,23 @@ def stream(t=1):
     ids=["fts", "fts as run", "fts-de", "fts-de as run", "dp-fts-de"],
 )
 def test_contract(server, uploads):
-    check_server_side(server, uploads)
+    check_server_side(server, named(uploads))
+
+
+def sources_of(choose, num_sites):
+    """Return whose message each site gets in 4000 rounds, (rounds, sites)."""
+    sites = list(map(name, range(num_sites)))
+    rounds = [choose(sites, draws(t=t)) for t in range(4000)]
+    assert all(list(chosen) == sites for chosen in rounds)
+    return np.array([[int(chosen[site]) for site in sites] for chosen in rounds])
 
 
 def test_source_is_any_other_agent_alike():
     """E48: each of the four others in a quarter of the draws, never oneself."""
-    draws = np.array([any_other(5, stream(t)) for t in range(4000)])
-    assert (draws != np.arange(5)).all()
+    drawn = sources_of(any_other, 5)
+    assert (drawn != np.arange(5)).all()
     for n in range(5):
-        counts = np.bincount(draws[:, n], minlength=5) / 4000
+        counts = np.bincount(drawn[:, n], minlength=5) / 4000
         # Standard error √(0.25 * 0.75 / 4000) = 0.0068.
         assert np.delete(counts, n) == pytest.approx(np.full(4, 0.25), abs=4 * 0.0068)
 
@@ -65,33 +83,36 @@ def test_source_is_any_other_agent_alike():
 def test_two_agents_swap_and_one_alone_keeps_its_own():
     """E48."""
     two = {n: WEIGHTS[n] for n in (29, 4)}
-    packets = FtsServer().aggregate(two, 1, stream())
+    packets = aggregate(FtsServer(), two)
     assert packets == {4: WEIGHTS[29], 29: WEIGHTS[4]}
-    assert FtsServer().aggregate({7: WEIGHTS[4]}, 1, stream()) == {7: WEIGHTS[4]}
+    assert aggregate(FtsServer(), {7: WEIGHTS[4]}) == {7: WEIGHTS[4]}
 
 
 def test_as_run_the_target_may_be_its_own_source():
-    draws = np.array([anybody(4, stream(t)) for t in range(4000)])
-    counts = np.bincount(draws[:, 1], minlength=4) / 4000
+    counts = np.bincount(sources_of(anybody, 4)[:, 1], minlength=4) / 4000
     assert counts == pytest.approx(np.full(4, 0.25), abs=4 * 0.0068)
 
 
 def test_sources_are_drawn_anew_in_every_round():
-    packets = [FtsServer().aggregate(WEIGHTS, t, stream(t)) for t in (1, 2)]
+    packets = [aggregate(FtsServer(), WEIGHTS, t=t) for t in (1, 2)]
     assert any(packets[0][n] is not packets[1][n] for n in AGENTS)
 
 
 @pytest.mark.parametrize("server", [FtsServer(), FtsDeServer(num_regions=1)])
-def test_weights_of_two_lengths_are_refused(server):
-    uploads = {0: WEIGHTS[0], 3: FeatureWeights(weights=np.ones(4))}
-    with pytest.raises(WireError, match="must have 3 feature weights, got 4"):
-        server.aggregate(uploads, 1, stream())
+def test_weights_of_another_length_are_left_out(server):
+    uploads = {0: WEIGHTS[0], 3: FeatureWeights(weights=np.ones(4)), 4: WEIGHTS[4]}
+    assert left_out(server, uploads) == {
+        3: "expected number of features 3 as in most uploads, got number of features "
+        "4. Do all sites use the same settings?"
+    }
 
 
-def test_points_of_two_dimensions_are_refused():
-    uploads = {0: POINTS[0], 3: PeerPoint(point=np.ones(3))}
-    with pytest.raises(WireError, match="dimension 2, got 3"):
-        FtsPointServer().aggregate(uploads, 1, stream())
+def test_points_of_another_dimension_are_left_out():
+    uploads = {0: POINTS[0], 3: PeerPoint(point=np.ones(3)), 4: POINTS[4]}
+    assert left_out(FtsPointServer(), uploads) == {
+        3: "expected dimension 2 as in most uploads, got dimension 3. Do all sites use "
+        "the same settings?"
+    }
 
 
 def is_own(num_agents=16, num_regions=4):
@@ -155,11 +176,11 @@ def test_averages_by_hand():
         2: FeatureWeights(weights=np.array([1.0, 2.0])),
     }
     server = FtsDeServer(num_regions=2)
-    first = server.aggregate(uploads, 1, stream())
+    first = aggregate(server, uploads)
     share = 1.0 / (1.0 + np.exp(-15.0))
     expected = [[share, 4.0 - 2.0 * share], [1.0 - share, 2.0 + 2.0 * share]]
     assert first[2].weights == pytest.approx(np.array(expected), rel=1e-12)
-    last = server.aggregate(uploads, 40, stream())
+    last = aggregate(server, uploads, t=40)
     assert last[2].weights.tolist() == [[0.5, 3.0], [0.5, 3.0]]
     assert first[2] is first[9]
 
@@ -168,30 +189,39 @@ def test_traffic_is_500_up_and_500_or_2000_down():
     rng = np.random.default_rng(0)
     uploads = {n: FeatureWeights(weights=rng.standard_normal(500)) for n in range(16)}
     for server, down in ((FtsServer(), 500), (FtsDeServer(num_regions=4), 2000)):
-        packets = server.aggregate(uploads, 1, stream())
+        packets = aggregate(server, uploads)
         assert {Cost.of(encode(p)).scalars for p in packets.values()} == {down}
     assert {Cost.of(encode(u)).scalars for u in uploads.values()} == {500}
 
 
-def test_builders_choose_the_parts():
-    as_run = Settings.of({"mode": "as-run"})
-    assert fts_server(Settings()) == FtsServer(sources=any_other)
-    assert fts_server(as_run) == FtsPointServer(sources=anybody)
-    assert fts_de_server(Settings()) == FtsDeServer(num_regions=4, weighting=fading)
-    assert fts_de_server(as_run) == FtsDeServer(
+def test_settings_choose_the_parts():
+    assert FtsServerSettings().build() == FtsServer(sources=any_other)
+    assert FtsAsRunServerSettings().build() == FtsPointServer(sources=anybody)
+    assert FtsDeServerSettings().build() == FtsDeServer(num_regions=4, weighting=fading)
+    assert FtsDeAsRunServerSettings().build() == FtsDeServer(
         num_regions=4, weighting=by_region_index
     )
-    private = fts_de_server(Settings.of({"privacy": "gaussian", "privacy_noise": 2}))
+    for kind in (FtsDeServerSettings, FtsDeAsRunServerSettings):
+        assert kind(num_regions=2).build().num_regions == 2
+    private = FtsDeServerSettings(privacy="gaussian", privacy_noise=2.0).build()
     assert private.averaging == PrivateAverage(clip=22.0, rate=0.35, noise=2.0)
+    private = FtsDeServerSettings(
+        privacy="gaussian", privacy_clip=3.0, privacy_rate=0.5
+    ).build()
+    assert private.averaging == PrivateAverage(clip=3.0, rate=0.5, noise=1.0)
 
 
-def test_builder_refuses_what_makes_no_sense():
-    with pytest.raises(SettingsError, match="1, 2 or 4, got 3"):
-        fts_de_server(Settings.of({"num_regions": 3}))
+def test_settings_that_make_no_sense_are_refused():
+    for kind in (FtsDeServerSettings, FtsDeAsRunServerSettings):
+        with pytest.raises(SettingsError, match="1, 2 or 4, got 3"):
+            make(kind, {"num_regions": 3}).build()
+        with pytest.raises(SettingsError, match=r"num_regions must be .* to 4, got 5"):
+            make(kind, {"num_regions": 5})
     with pytest.raises(SettingsError, match="privacy_rate"):
-        fts_de_server(Settings.of({"privacy": "gaussian", "privacy_rate": 2}))
+        FtsDeServerSettings(privacy="gaussian", privacy_rate=2.0).build()
     # What is not used is not checked.
-    assert fts_de_server(Settings.of({"privacy_rate": 2})) == FtsDeServer(num_regions=4)
+    unused = FtsDeServerSettings(privacy_rate=2.0).build()
+    assert unused == FtsDeServer(num_regions=4)
 
 
 @pytest.mark.parametrize("size", [1e2, 1e6])

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 
-from guidefbo.server.catalog import FUSIONS
 from guidefbo.server.strategies.consensus.fusion import (
     TRIM_SHARE,
     dersimonian_laird,
@@ -15,6 +14,7 @@ from guidefbo.server.strategies.consensus.fusion import (
     paule_mandel,
     trimmed,
 )
+from guidefbo.server.strategies.consensus.settings import FUSIONS
 
 WEIGHTED = {name: FUSIONS[name] for name in ("dersimonian-laird", "paule-mandel")}
 BCG = np.array(

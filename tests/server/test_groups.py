@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.numbered import aggregate
 
 from guidefbo.core.component import Components
-from guidefbo.methods.build_consensus import consensus_server
-from guidefbo.methods.settings import Settings
 from guidefbo.server.strategies.consensus.groups import (
     GAP,
     MARGIN,
@@ -14,6 +13,7 @@ from guidefbo.server.strategies.consensus.groups import (
     _stands_out,
     split_groups,
 )
+from guidefbo.server.strategies.consensus.settings import ConsensusServerSettings
 from guidefbo.wire.consensus import PeakUpload
 
 
@@ -162,7 +162,7 @@ def uploads(Y):
 
 
 def places(server, messages) -> dict[int, np.ndarray]:
-    packets = server.aggregate(messages, 1, np.random.default_rng(0))
+    packets = aggregate(server, messages)
     parts: dict[int, Components] = {n: p.components for n, p in packets.items()}
     return {n: c.centers[0] for n, c in parts.items()}
 
@@ -170,8 +170,8 @@ def places(server, messages) -> dict[int, np.ndarray]:
 def test_every_group_hears_of_its_own_place():
     """One place for all is the place of none."""
     Y = np.clip(two_clouds(np.random.default_rng(4), std=0.03), 0.0, 1.0)
-    found = consensus_server(Settings())
-    one = consensus_server(Settings(groups="one"))
+    found = ConsensusServerSettings().build()
+    one = ConsensusServerSettings(groups="one").build()
     apart, together = places(found, uploads(Y)), places(one, uploads(Y))
     for n in range(16):
         own = Y[:8] if n < 8 else Y[8:]

@@ -4,16 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from guidefbo.server.catalog import DISPATCHES, MERGINGS, REWEIGHTINGS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.numbered import aggregate, left_out
 
 from guidefbo.core.errors import WireError
-from guidefbo.core.streams import Purpose, Streams
+from guidefbo.server.strategies.guide.dispatch import DISPATCHES
 from guidefbo.server.strategies.guide.server import GuideServer
+from guidefbo.server.strategies.guide.settings import (
+    MERGINGS,
+    REWEIGHTINGS,
+    GuideServerSettings,
+)
 from guidefbo.testing import check_server_side
 from guidefbo.testing.codec import encode
-from guidefbo.testing.generators import federations
+from guidefbo.testing.generators import federations as named_federations
 from guidefbo.wire.guide import MIN_MASS, OptimumUpload
 
 GUIDE = GuideServer(
@@ -40,8 +45,8 @@ def upload(center, mass=0.5, variance=0.01, score=0.0):
     return OptimumUpload(mass=mass, center=center, variance=spread, value_score=score)
 
 
-def aggregate(server, uploads, seed=0):
-    return server.aggregate(uploads, 1, Streams(seed).at(Purpose.DISPATCH, t=1))
+def federations():
+    return named_federations().map(lambda found: {int(n): u for n, u in found.items()})
 
 
 def far_apart(count, dim=2):
@@ -54,7 +59,7 @@ def far_apart(count, dim=2):
 
 @pytest.mark.parametrize("name", VARIANTS)
 @settings(max_examples=10)
-@given(st.booleans().flatmap(lambda is_full: federations(is_full=is_full)))
+@given(st.booleans().flatmap(lambda is_full: named_federations(is_full=is_full)))
 def test_contract(name, uploads):
     check_server_side(VARIANTS[name], uploads)
 
@@ -128,16 +133,37 @@ def test_agents_keep_their_ids():
     assert sorted(packets) == [2, 9, 40]
 
 
-def test_mixed_dimensions_are_refused():
-    uploads = {0: upload([0.1, 0.2]), 1: upload([0.1, 0.2, 0.3])}
-    with pytest.raises(WireError, match=r"dimension 2, got 3.*same search space"):
-        aggregate(GUIDE, uploads)
+def test_another_dimension_is_left_out():
+    uploads = {n: upload([0.1, 0.2]) for n in range(2)}
+    (why,) = left_out(GUIDE, {**uploads, 2: upload([0.1, 0.2, 0.3])}).values()
+    assert "dimension 2 as in most" in why
+    assert "dimension 3. Do all sites use the same settings?" in why
 
 
-def test_mixed_kinds_of_covariance_are_refused():
-    uploads = {0: upload([0.1, 0.2]), 1: upload([0.1, 0.2], variance=np.eye(2))}
-    with pytest.raises(WireError, match="all uploads to be diagonal or all"):
-        aggregate(GUIDE, uploads)
+def test_another_kind_of_covariance_is_left_out():
+    uploads = {n: upload([0.1, 0.2]) for n in range(2)}
+    odd = upload([0.1, 0.2], variance=np.eye(2))
+    (why,) = left_out(GUIDE, {**uploads, 2: odd}).values()
+    assert "expected diagonal components, dimension 2" in why
+    assert "got full components, dimension 2" in why
+
+
+def test_settings_reach_the_parts():
+    assert GuideServerSettings().build() == GUIDE
+    chosen = GuideServerSettings(
+        merging="none",
+        reweighting="mass-only",
+        dispatch="broadcast",
+        merge_threshold=0.2,
+        packet_size=7,
+    )
+    assert chosen.build() == GuideServer(
+        merging=MERGINGS["none"],
+        reweighting=REWEIGHTINGS["mass-only"],
+        dispatch=DISPATCHES["broadcast"],
+        merge_threshold=0.2,
+        packet_size=7,
+    )
 
 
 def test_without_merging_every_upload_stays():

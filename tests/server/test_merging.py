@@ -13,13 +13,13 @@ from hypothesis.extra.numpy import arrays
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from guidefbo.core.errors import SettingsError
+from guidefbo.server.strategies.guide import linkage as linkage_module
+from guidefbo.server.strategies.guide import merging, spans
 from guidefbo.server.strategies.guide.merging import (
     complete_linkage,
     no_merging,
     rms_distance,
 )
-from guidefbo.server.strategies.guide.server import linkage as linkage_module
-from guidefbo.server.strategies.guide.server import merging, spans
 
 
 def generator(seed):

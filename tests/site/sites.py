@@ -8,6 +8,8 @@ import numpy as np
 from guidefbo import Agent, AtMost, Bool, Choice, Float, Int, Space, SumTo
 from guidefbo.core.component import Components
 from guidefbo.core.errors import FallbackWarning, GuidanceWarning
+from guidefbo.methods.registry import find_method
+from guidefbo.wire.envelope import Envelope, PacketHead
 from guidefbo.wire.guide import GuidancePacket
 
 LIGHT = {
@@ -46,6 +48,8 @@ def make(space="box", goal="max", **options):
     space = SPACES[space] if isinstance(space, str) else space
     light = LIGHT if space.domain.polytope is None else LIGHTER
     given = {"settings": light, "initial": 3, "seed": 7} | options
+    known = find_method(given.get("method", "guide-ucb")).settings
+    given["settings"] = {k: v for k, v in given["settings"].items() if k in known}
     return Agent(space, goal=goal, **given)
 
 
@@ -73,6 +77,20 @@ def packet(dim, center=0.8, weight=0.9, variance=0.05):
             variances=np.full((1, dim), variance),
         )
     )
+
+
+def handed(agent, body, **head):
+    """Return a packet for an agent, made of all it has told so far."""
+    told = len([record for trial in agent.trials for record in trial.records])
+    given = {
+        "terms": agent.setup.terms,
+        "site": agent.setup.site,
+        "sequence": 100 * told,
+        "answers": told,
+        "num_uploads": 3,
+        "made_of": "example",
+    }
+    return Envelope(head=PacketHead(**given | head), body=body)
 
 
 @contextmanager

@@ -7,13 +7,13 @@ import pickle
 
 import numpy as np
 import pytest
-from guidefbo.site.merge import merge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.site.sites import (
     LIGHT,
     METHODS,
     SPACES,
+    handed,
     in_space,
     make,
     measure,
@@ -32,9 +32,9 @@ from guidefbo.core.errors import (
     SettingsError,
     SpaceError,
 )
+from guidefbo.server.exchange import merge
 from guidefbo.site.trial import Origin, TrialState
-from guidefbo.testing.codec import encode
-from guidefbo.wire.guide import GuidancePacket, OptimumUpload
+from guidefbo.wire.guide import GuidancePacket
 
 NAN, INF = float("nan"), float("inf")
 BOX = SPACES["box"]
@@ -67,7 +67,7 @@ def test_every_question_is_in_the_space(name, method):
             assert in_space(agent.space, trial.values)
             agent.tell(trial, measure(agent.space, trial.values))
         if k == 4 and method == "guide-ucb":
-            agent.receive(packet(agent.space.dim))
+            agent.receive(handed(agent, packet(agent.space.dim)))
     assert {t.origin for t in agent.trials} >= {Origin.DESIGN, Origin.MODEL}
 
 
@@ -97,7 +97,7 @@ def test_constraints_hold_for_every_question(space):
         trial = agent.ask()
         assert in_space(space, trial.values)
         agent.tell(trial, math.sin(5.0 * k))
-        agent.receive(packet(space.dim, center=1.0, variance=1e-4))
+        agent.receive(handed(agent, packet(space.dim, center=1.0, variance=1e-4)))
 
 
 def test_constrained_optimum_is_found_on_its_face():
@@ -635,10 +635,10 @@ def run(goal, sign, method, name, seed):
                     std = 0.2 if draw < 0.5 else None
                     agent.tell(trial, sign * value, std=std)
             if k == 3:
-                agent.receive(packet(agent.space.dim, 0.3))
+                agent.receive(handed(agent, packet(agent.space.dim, 0.3)))
         seen += [(t.values, t.guided, t.origin, t.state) for t in agent.trials]
         upload, best = agent.upload(), agent.best()
-    seen.append(None if upload is None else encode(upload))
+    seen.append(None if upload is None else upload.to_bytes())
     seen += [best.trial.id, best.observed.id, sign * best.mean, best.std]
     return seen
 
@@ -662,7 +662,9 @@ def test_minimising_is_maximising_the_negative(method, name):
 
 def test_guidance_changes_the_questions():
     agent, alone = told("box", 5), told("box", 5)
-    said = agent.receive(packet(2, center=0.9, weight=1.0, variance=0.01))
+    said = agent.receive(
+        handed(agent, packet(2, center=0.9, weight=1.0, variance=0.01))
+    )
     assert (said.state, said.packet.dim) == ("active", 2)
     trial, other = agent.ask(), alone.ask()
     assert trial.guided
@@ -680,7 +682,9 @@ def test_guidance_leads_where_it_points():
         for k in range(5):
             agent.tell(agent.ask(), 0.1 * (-1) ** k)
         if is_guided:
-            agent.receive(packet(2, center=0.35, weight=1.0, variance=0.02))
+            agent.receive(
+                handed(agent, packet(2, center=0.35, weight=1.0, variance=0.02))
+            )
         X = points(agent, agent.ask(3))
         distances.append(np.linalg.norm(X - 0.35, axis=1).max())
     assert distances[0] < 0.35 < distances[1]
@@ -690,24 +694,29 @@ def test_without_guidance_the_agent_says_that_it_works_alone():
     agent = make()
     assert agent.guidance.state == "none"
     assert "no packet was received; working alone" in str(agent)
-    agent.receive(packet(2))
     assert agent.receive(None).state == "none"
     assert "working alone" in str(agent.guidance)
 
 
+def test_where_nothing_comes_what_is_held_stays():
+    agent = told("box", 4)
+    agent.receive(handed(agent, packet(2)))
+    assert agent.receive(None).state == "active"
+
+
 def test_stale_guidance_is_set_aside_and_says_so():
     agent, alone = (told("box", 4, packet_lifetime=2) for _ in range(2))
-    agent.receive(packet(2))
+    agent.receive(handed(agent, packet(2)))
     for k in range(2):
         assert agent.guidance.state == "active"
         for each in (agent, alone):
             each.tell({"x": 0.1 * k, "y": 3.0}, 0.0)
     assert agent.guidance.state == "stale"
-    assert "2 results were told since" in str(agent.guidance)
+    assert "2 results came after the upload" in str(agent.guidance)
     with pytest.warns(GuidanceWarning, match=r"stale: .*; working alone"):
         trial = agent.ask()
     assert (trial.values, trial.guided) == (alone.ask().values, False)
-    agent.receive(packet(2))
+    agent.receive(handed(agent, packet(2)))
     assert agent.ask().guided
 
 
@@ -720,7 +729,7 @@ def forced(**parts):
         "variances": np.full((1, 2), 0.1),
     } | parts
     object.__setattr__(message, "components", Components(**given))
-    return message
+    return handed(FRESH, message)
 
 
 class Shy:
@@ -728,7 +737,8 @@ class Shy:
         raise RuntimeError("no")
 
 
-GOOD = encode(packet(2))
+FRESH = told("box", 4)
+GOOD = handed(FRESH, packet(2)).to_bytes()
 HOSTILE = {
     "empty": b"",
     "no text": b"\xff\xfe\x00",
@@ -749,9 +759,11 @@ HOSTILE = {
     "null": GOOD.replace(b"0.9", b"null"),
     "outside": GOOD.replace(b"0.8", b"1.8"),
     "no spread": GOOD.replace(b"0.05", b"0.0"),
-    "wrong dimension": encode(packet(3)),
+    "wrong dimension": handed(FRESH, packet(3)).to_bytes(),
     "wrong kind": GOOD.replace(b"guide.packet", b"guide.upload"),
-    "future": GOOD.replace(b'"version":1', b'"version":2'),
+    "future": GOOD.replace(b'"version":2', b'"version":3'),
+    "of yesterday's version": GOOD.replace(b'"version":2', b'"version":1'),
+    "of nobody": GOOD.replace(b'"site":"site-0",', b""),
     "other format": GOOD.replace(b"guidefbo-message", b"x"),
     "twice": GOOD.replace(b'{"weights"', b'{"weights":[0.1],"weights"'),
     "list": b"[]",
@@ -766,9 +778,8 @@ HOSTILE = {
     "an object": object(),
     "an object without a text": Shy(),
     "bytes of another kind": bytearray(GOOD),
-    "an upload": OptimumUpload(
-        mass=0.5, center=np.ones(2), variance=np.ones(2), value_score=0.0
-    ),
+    "a body alone": packet(2),
+    "an upload": FRESH.upload(),
     "forced nan": forced(weights=np.array([NAN])),
     "forced infinity": forced(centers=np.full((1, 2), INF)),
     "forced dimension": forced(centers=np.full((1, 3), 0.5)),
@@ -780,38 +791,41 @@ HOSTILE = {
 
 @pytest.fixture(scope="module")
 def alone():
-    """What an agent without guidance asks and uploads."""
+    """What an agent with the guidance that is held asks and uploads."""
     agent = told("box", 4)
-    return encode(agent.upload()), agent.ask()
+    agent.receive(handed(agent, packet(2)))
+    return agent.upload().to_bytes(), agent.ask()
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_packet_is_refused_and_changes_nothing_else(name, alone, tmp_path):
+def test_hostile_packet_is_refused_and_what_is_held_stays(name, alone, tmp_path):
     agent = told("box", 4)
-    agent.receive(packet(2))
+    agent.receive(handed(agent, packet(2)))
     before = agent.trials, agent.t, agent.best()
-    with pytest.warns(GuidanceWarning, match=r"(?s)guidance refused: .*working alone"):
+    with pytest.warns(GuidanceWarning, match=r"(?s)the packet was refused: ."):
         said = agent.receive(HOSTILE[name])
-    assert (said.state, said.packet) == ("refused", None)
-    assert len(str(said)) < 1000
+    assert said.state == "active"
+    assert said.refusal
+    assert "the last packet was refused" in str(said)
+    assert len(str(said)) < 1500
     assert (agent.trials, agent.t, agent.best()) == before
     agent.save(tmp_path / "a.json")
     loaded = Agent.load(tmp_path / "a.json")
     assert loaded.guidance == agent.guidance
-    assert (encode(agent.upload()), agent.ask()) == alone
+    assert (agent.upload().to_bytes(), agent.ask()) == alone
 
 
 def test_method_without_guidance_refuses_every_packet():
     agent = told("box", 4, method="ucb")
     with pytest.warns(GuidanceWarning, match="this method takes no guidance"):
-        agent.receive(packet(2))
+        agent.receive(handed(agent, packet(2)))
     assert not agent.ask().guided
     assert agent.upload() is None
 
 
 @settings(max_examples=25)
 @given(
-    weights=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=50),
+    weights=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=5),
     center=st.floats(0.0, 1.0),
     variance=st.floats(1e-12, 1e2),
 )
@@ -825,14 +839,30 @@ def test_field_never_exceeds_one_whatever_the_weights(weights, center, variance)
         )
     )
     agent = make()
-    assert agent.receive(encode(message)).state == "active"
+    assert agent.receive(handed(agent, message).to_bytes()).state == "active"
     G = GuidanceField.of(agent.guidance.packet.components)
     X = np.vstack([np.full((1, 2), center), np.random.default_rng(0).random((20, 2))])
     assert ((G(X) >= 0.0) & (G(X) <= 1.0)).all()
 
 
-def test_thousands_of_components_of_weight_one_are_survived():
-    count = 3000
+@pytest.mark.parametrize("count", [6, 101, 3000])
+def test_more_components_than_packet_size_are_refused(count):
+    """A decision evaluates every component many times."""
+    rng = np.random.default_rng(0)
+    agent = told("box", 4)
+    data = handed(agent, packet(2)).to_bytes()
+    form = json.loads(data)
+    form["body"] = {
+        "weights": [1.0] * count,
+        "centers": rng.random((count, 2)).round(4).tolist(),
+        "variance": [[1e-12, 1e-12]] * count,
+    }
+    with pytest.warns(GuidanceWarning, match="at most"):
+        assert agent.receive(json.dumps(form).encode()).state == "none"
+
+
+def test_as_many_components_as_packet_size_are_survived():
+    count = 100
     rng = np.random.default_rng(0)
     message = GuidancePacket(
         components=Components(
@@ -841,8 +871,8 @@ def test_thousands_of_components_of_weight_one_are_survived():
             variances=np.full((count, 2), 1e-12),
         )
     )
-    agent = told("box", 4)
-    assert agent.receive(encode(message)).state == "active"
+    agent = told("box", 4, settings={**LIGHT, "packet_size": count})
+    assert agent.receive(handed(agent, message).to_bytes()).state == "active"
     assert in_space(BOX, agent.ask().values)
 
 
@@ -852,23 +882,23 @@ def test_thousands_of_components_of_weight_one_are_survived():
 @pytest.mark.parametrize("name", ["box", "mixed", "shares"])
 def test_upload_is_a_function_of_the_data(name, tmp_path):
     agent, other = told(name, 6), told(name, 6)
-    message = encode(agent.upload())
-    assert encode(agent.upload()) == message
+    message = agent.upload().to_bytes()
+    assert agent.upload().to_bytes() == message
     other.ask(2)
     other.abandon(other.ask())
-    other.receive(packet(other.space.dim, 0.1))
-    assert encode(other.upload()) == message
+    other.receive(handed(other, packet(other.space.dim, 0.1)))
+    assert other.upload().to_bytes() == message
     other.save(tmp_path / "a.json")
-    assert encode(Agent.load(tmp_path / "a.json").upload()) == message
+    assert Agent.load(tmp_path / "a.json").upload().to_bytes() == message
     agent.tell(agent.ask(), 0.3)
-    assert encode(agent.upload()) != message
+    assert agent.upload().to_bytes() != message
 
 
 def test_upload_holds_no_observation():
     space = Space(x=Float(0, 1), y=Float(2, 7))
     agent = told(space, 8)
     agent.tell({"x": 0.123456789, "y": 6.54321}, 3.1415926, std=0.2718281)
-    message = encode(agent.upload()).decode()
+    message = agent.upload().to_bytes().decode()
     body = json.loads(message)["body"]
     assert set(body) == {"mass", "center", "variance", "value_score"}
     sent = [body["mass"], *body["center"], *body["variance"], body["value_score"]]
@@ -893,9 +923,9 @@ def test_sites_exchange_through_the_coordinator(name):
     sites = {
         f"site {n}": told(name, 5, agent_id=n, num_agents=3, seed=4) for n in range(3)
     }
-    uploads = {n: encode(a.upload()) for n, a in sites.items()}
-    packets = merge(uploads, settings=LIGHT)
-    assert packets == merge(dict(reversed(uploads.items())), settings=LIGHT)
+    uploads = {n: a.upload().to_bytes() for n, a in sites.items()}
+    packets = merge(uploads)
+    assert packets == merge(dict(reversed(uploads.items())))
     for n, agent in sites.items():
         assert agent.receive(packets[n]).state == "active"
         assert agent.ask().guided

@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 from guidefbo.server.catalog import FUSIONS
-from guidefbo.site.merge import merge
-from tests.site.sites import SPACES, in_space, make, packet, quietly, told
+from tests.site.sites import SPACES, handed, in_space, make, packet, quietly, told
 
 from guidefbo import Agent
 from guidefbo.agent.strategies.consensus.agent import ConsensusAgent
 from guidefbo.core.errors import GuidanceWarning, WireError
-from guidefbo.testing.codec import decode, encode
+from guidefbo.server.exchange import merge
+from guidefbo.testing.codec import encode
+from guidefbo.wire.codec import read
 from guidefbo.wire.consensus import ConsensusPacket
+from guidefbo.wire.envelope import PacketHead
 
 METHOD = "consensus-ucb"
 
@@ -44,7 +46,7 @@ def test_sites_exchange_and_go_on(name, fusion):
 
 @pytest.mark.parametrize("method", ["consensus-ucb", "consensus-nei", "consensus-ts"])
 def test_every_rule(method):
-    sites = [told("box", 5, method=method, seed=n) for n in range(2)]
+    sites = [told("box", 5, method=method, agent_id=n) for n in range(2)]
     packets = merge({str(n): s.upload() for n, s in enumerate(sites)}, method=method)
     sites[0].receive(packets["0"])
     assert sites[0].ask().guided
@@ -52,11 +54,11 @@ def test_every_rule(method):
 
 def test_a_packet_is_what_the_other_said():
     """Two sites: each hears the other, as sure as it said."""
-    one, other = (told("box", 6, method=METHOD, seed=n) for n in (1, 2))
+    one, other = (told("box", 6, method=METHOD, agent_id=n) for n in (1, 2))
     packets = merge({"one": one.upload(), "other": other.upload()}, method=METHOD)
-    heard = decode(packets["one"], ConsensusPacket).components
-    assert heard.centers[0] == pytest.approx(other.upload().center, rel=1e-12)
-    assert heard.variances[0] == pytest.approx(other.upload().variance, rel=1e-12)
+    heard = read(packets["one"], ConsensusPacket, PacketHead).body.components
+    assert heard.centers[0] == pytest.approx(other.upload().body.center, rel=1e-12)
+    assert heard.variances[0] == pytest.approx(other.upload().body.variance, rel=1e-12)
 
 
 def test_the_own_place_is_computed_once_a_fit(monkeypatch):
@@ -68,7 +70,7 @@ def test_the_own_place_is_computed_once_a_fit(monkeypatch):
         return study(self, posterior)
 
     monkeypatch.setattr(ConsensusAgent, "study", counted)
-    site, other = (told("box", 6, method=METHOD, seed=n) for n in (1, 2))
+    site, other = (told("box", 6, method=METHOD, agent_id=n) for n in (1, 2))
     site.ask(2)
     assert not calls
     packets = merge({"one": site.upload(), "other": other.upload()}, method=METHOD)
@@ -85,7 +87,7 @@ def test_the_own_place_is_computed_once_a_fit(monkeypatch):
 @pytest.mark.parametrize("num_pending", [0, 5])
 def test_what_is_imagined_does_not_move_the_own_place(num_pending, monkeypatch):
     """E88: results that are not there say nothing of where the optimum is."""
-    site, other = (told("box", 8, method=METHOD, seed=n) for n in (1, 2))
+    site, other = (told("box", 8, method=METHOD, agent_id=n) for n in (1, 2))
     own = site.upload()
     packets = merge({"a": own, "b": other.upload()}, method=METHOD)
     site.receive(packets["a"])
@@ -101,8 +103,8 @@ def test_what_is_imagined_does_not_move_the_own_place(num_pending, monkeypatch):
             site.ask()
     assert len(seen) == num_pending + 1
     for (center, variance), _ in seen:
-        assert np.array_equal(center, own.center)
-        assert np.array_equal(variance, own.variance)
+        assert np.array_equal(center, own.body.center)
+        assert np.array_equal(variance, own.body.variance)
     assert len({encode(packet) for _, packet in seen}) == 1
 
 
@@ -140,14 +142,14 @@ def test_a_site_that_stays_away_is_not_missed():
 def test_messages_of_another_method_are_refused():
     site = told("box", 5, method=METHOD)
     with pytest.warns(GuidanceWarning, match=r"guide\.packet"):
-        said = site.receive(encode(packet(2)))
-    assert said.state == "refused"
+        said = site.receive(handed(site, packet(2)))
+    assert (said.state, said.packet) == ("none", None)
     with pytest.raises(WireError, match=r"consensus\.upload"):
-        merge({"b": encode(told("box", 5).upload())}, method=METHOD)
+        merge({"b": told("box", 5).upload()}, method=METHOD)
 
 
 def test_a_packet_of_another_space_is_refused():
-    line = [told("line", 4, method=METHOD, seed=n) for n in range(2)]
+    line = [told("line", 4, method=METHOD, agent_id=n) for n in range(2)]
     packets = merge({str(n): s.upload() for n, s in enumerate(line)}, method=METHOD)
-    with pytest.warns(GuidanceWarning, match="dimension 2, got 1"):
-        assert make("box", method=METHOD).receive(packets["0"]).state == "refused"
+    with pytest.warns(GuidanceWarning, match="another search space"):
+        assert make("box", method=METHOD).receive(packets["0"]).state == "none"

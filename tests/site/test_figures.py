@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.site.sites import handed
 
 from guidefbo import Agent, AtMost, Bool, Choice, FedBOError, Float, Int, Space, SumTo
 from guidefbo.agent.guidance.field import GuidanceField
@@ -13,6 +14,8 @@ from guidefbo.core.errors import FallbackWarning, NumericalError
 from guidefbo.site.figures import MAX_PANELS
 from guidefbo.site.slices import MAX_POINTS, importance_of, slices_of
 from guidefbo.site.trial import TrialState
+from guidefbo.wire.consensus import ConsensusPacket
+from guidefbo.wire.fts import FeatureWeights
 from guidefbo.wire.guide import GuidancePacket
 
 MIXED = Space(
@@ -155,11 +158,11 @@ def test_a_parameter_that_does_nothing_matters_less():
     assert importance_of(agent).names == ("busy", "idle")
 
 
-def test_guidance_is_the_field_along_the_slice():
+def test_guidance_at_the_recommendation_is_the_field_along_the_slice():
     agent = mixed()
     assert all(piece.guidance is None for piece in slices_of(agent))
     best = agent.best().values
-    agent.receive(packet(MIXED, best))
+    agent.receive(handed(agent, packet(MIXED, best)))
     for piece in slices_of(agent):
         assert piece.guidance[piece.at] == pytest.approx(0.8)
         assert piece.guidance.max() <= 0.8 + 1e-9
@@ -169,9 +172,104 @@ def test_guidance_is_the_field_along_the_slice():
     assert cycles.guidance[0] == field(MIXED.to_unit({**best, "cycles": 1})[None])[0]
 
 
+def test_guidance_is_drawn_wherever_it_is():
+    """Far from the recommendation the slice does not meet it, and the strip does."""
+    space = Space(**{f"x{i}": Float(0, 1) for i in range(8)}, kind=Choice("a", "b"))
+    agent = told(space, lambda v: -sum((v[f"x{i}"] - 0.2) ** 2 for i in range(8)), 6)
+    far = {f"x{i}": 0.9 for i in range(8)} | {"kind": "b"}
+    agent.receive(packet(space, far))
+    for piece in slices_of(agent):
+        assert piece.guidance.max() == pytest.approx(0.8, rel=1e-2)
+        top = piece.x[np.argmax(piece.guidance)]
+        assert top == pytest.approx(1.0 if piece.labels else 0.9, abs=0.01)
+        assert piece.guidance.min() < 0.1
+    assert "no guidance" not in words(agent.plot())
+
+
+def test_strips_show_every_component_and_no_more_than_the_field():
+    space = Space(x=Float(0, 1), y=Float(0, 1))
+    agent = told(space, lambda v: v["x"], 4)
+    two = Components(
+        weights=np.array([0.6, 0.4]),
+        centers=np.array([[0.1, 0.9], [0.8, 0.2]]),
+        variances=np.full((2, 2), 0.01),
+    )
+    agent.receive(GuidancePacket(components=two))
+    x, y = slices_of(agent)
+    for piece, ends in ((x, (0.1, 0.8)), (y, (0.9, 0.2))):
+        for at, height in zip(ends, (0.6, 0.4), strict=True):
+            found = piece.guidance[np.argmin(np.abs(piece.x - at))]
+            assert found == pytest.approx(height, rel=0.02)
+    # Projected over a fine grid, the field is what the strips show.
+    grid = np.linspace(0.0, 1.0, 101)
+    G = GuidanceField.of(two)(np.array([(a, b) for a in grid for b in grid]))
+    highest = G.reshape(101, 101).max(axis=1)
+    assert np.interp(grid, x.x, x.guidance) == pytest.approx(highest, abs=0.02)
+
+
+def consensus_packet(dim, center):
+    return ConsensusPacket(
+        components=Components(
+            weights=np.ones(1),
+            centers=np.full((1, dim), center),
+            variances=np.full((1, dim), 0.02),
+        )
+    )
+
+
+@pytest.mark.parametrize("aim", ["blend", "others"])
+def test_guidance_of_a_consensus_is_drawn_where_the_agent_looks(aim, tmp_path):
+    space = Space(**{f"x{i}": Float(0, 1) for i in range(5)})
+    agent = told(
+        space,
+        lambda v: -sum((x - 0.3) ** 2 for x in v.values()),
+        8,
+        method="consensus-ucb",
+        settings={"aim": aim},
+    )
+    agent.receive(consensus_packet(5, 0.85))
+    assert agent.guidance.state == "active"
+    side, posterior = agent.setup.policy().side, agent.fitted.posterior
+    (center,) = side.aimed(posterior, agent.guidance.packet).components.centers
+    for piece, at in zip(slices_of(agent), center, strict=True):
+        assert piece.guidance.max() == pytest.approx(1.0, abs=0.01)
+        assert piece.x[np.argmax(piece.guidance)] == pytest.approx(at, abs=0.011)
+    if aim == "others":
+        assert center == pytest.approx(0.85)
+    assert "no guidance" not in words(agent.plot(tmp_path / "agent.png"))
+
+
+def test_guidance_that_is_no_place_is_said_to_be_one_thing_or_another():
+    agent = told(LINE, lambda v: v["x"], 6, method="fts", settings={"num_shared": 8})
+    agent.receive(FeatureWeights(weights=np.ones(8)))
+    assert slices_of(agent)[0].guidance is None
+    assert "guidance active: a function or a model" in words(agent.plot())
+
+
+def test_low_guidance_is_drawn_up_to_its_own_height():
+    """Sites that disagree on an option point between them, where none is."""
+    agent = told(Space(kind=Choice("a", "b", "c"), x=Float(0, 1)), lambda v: v["x"], 5)
+    between = Components(
+        weights=np.ones(1),
+        centers=np.array([[0.6, 0.4, 0.0, 0.9]]),
+        variances=np.full((1, 4), 0.03),
+    )
+    agent.receive(GuidancePacket(components=between))
+    kind, x = slices_of(agent)
+    assert x.guidance.max() == pytest.approx(1.0, abs=0.01)
+    assert np.argmax(kind.guidance) == 0
+    assert 1e-3 < kind.guidance[0] < 0.1
+    assert f"{kind.guidance[0]:.1g}" in words(agent.plot())
+    nowhere = Components(
+        weights=np.ones(1), centers=between.centers, variances=np.full((1, 4), 1e-4)
+    )
+    agent.receive(GuidancePacket(components=nowhere))
+    assert "G is below 1e-06 throughout" in words(agent.plot())
+
+
 def test_stale_guidance_is_not_drawn():
     agent = told(LINE, lambda v: v["x"], 3, packet_lifetime=1)
-    agent.receive(packet(LINE, {"x": 0.5}))
+    agent.receive(handed(agent, packet(LINE, {"x": 0.5})))
     assert slices_of(agent)[0].guidance is not None
     agent.tell({"x": 0.25}, 0.0)
     assert slices_of(agent)[0].guidance is None
@@ -229,7 +327,7 @@ def test_of_very_many_options_the_tried_ones_are_kept():
 def test_drawing_changes_nothing(tmp_path):
     drawn, alone = mixed(num_results=9), mixed(num_results=9)
     for agent in (drawn, alone):
-        agent.receive(packet(MIXED, agent.best().values))
+        agent.receive(handed(agent, packet(MIXED, agent.best().values)))
     before = drawn.trials, drawn.guidance, drawn.t
     drawn.plot(tmp_path / "agent.png")
     assert (drawn.trials, drawn.guidance, drawn.t) == before

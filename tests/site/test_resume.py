@@ -11,24 +11,23 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.site.sites import SPACES, make, measure, packet, quietly, told
+from tests.site.sites import SPACES, handed, make, measure, packet, quietly, told
+from tests.strategies import printable
 
 from guidefbo import Agent, Choice, FedBOError, Float, Space
 from guidefbo.core.files import OutputError
 from guidefbo.site.file import AgentFileError
-from guidefbo.testing.codec import encode
 
 RESUME = """
 import json, sys, warnings
 from guidefbo import Agent
-from guidefbo.testing.codec import encode
 warnings.simplefilter("ignore")
 for path in sys.argv[1:]:
     agent = Agent.load(path)
     upload, best = agent.upload(), agent.best()
     print(json.dumps([
         [trial.values for trial in agent.ask(3)],
-        upload and encode(upload).decode(),
+        upload and upload.to_bytes().decode(),
         [best.trial.id, best.mean, best.std, best.observed.id],
         str(agent),
     ]))
@@ -56,13 +55,13 @@ def used(name, method="guide-ucb", goal="min"):
     for k in range(5):
         trial = agent.ask()
         agent.tell(trial, measure(agent.space, trial.values), std=0.1 * k or None)
-    agent.tell(agent.ask(), failed='the "pump" broke\n\u20ac \ud800')
+    agent.tell(agent.ask(), failed='the "pump" broke \u20ac')
     agent.abandon(agent.ask())
     agent.tell(3, 0.125)
     (x,) = agent.space.domain.sample(1, np.random.default_rng(0))
     agent.tell(agent.space.from_unit(x), 1e-300)
     with quietly():
-        agent.receive(packet(agent.space.dim, 0.3))
+        agent.receive(handed(agent, packet(agent.space.dim, 0.3)))
     agent.ask()
     return agent
 
@@ -71,7 +70,7 @@ def outlook(agent):
     """Return what the agent recommends, uploads and asks next."""
     with quietly():
         best, upload = agent.best(), agent.upload()
-        return best, upload and encode(upload), agent.guidance.state, agent.ask(3)
+        return best, upload and upload.to_bytes(), agent.guidance.state, agent.ask(3)
 
 
 @pytest.mark.parametrize(
@@ -245,11 +244,25 @@ def test_truncated_file_is_refused(whole, tmp_path):
             load_text(tmp_path, body[:length])
 
 
-@pytest.mark.parametrize("version", [2, 0, 99, "1", None, -1, 1.5])
+@pytest.mark.parametrize("version", [2, 0, 99, "1", None, -1, 1.5, True, 1.0])
 def test_other_version_is_refused(version, whole, tmp_path):
     form = json.loads(whole) | {"version": version}
     with pytest.raises(AgentFileError, match=r"expected version 1, got .*upgrade"):
         load_text(tmp_path, json.dumps(form))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"version": 1,', '"version": 1, "version": 1,'),
+        ('"goal": "min"', '"goal": "max", "goal": "min"'),
+        ('"records": [', '"records": [], "records": ['),
+    ],
+)
+def test_duplicate_key_is_refused(old, new, whole, tmp_path):
+    assert old in whole
+    with pytest.raises(AgentFileError, match=r"each field once, got .* twice"):
+        load_text(tmp_path, whole.replace(old, new, 1))
 
 
 def test_absent_file_and_folder_are_refused(tmp_path):
@@ -297,11 +310,12 @@ RECORD = ("trials", 2, "records", 0)
         (("guidance", "packet"), 5),
         (("guidance", "packet"), "\ud800"),
         (("guidance", "packet"), None),
-        (("guidance", "received_at"), INFINITE),
-        (("guidance", "received_at"), None),
+        (("guidance", "since"), INFINITE),
+        (("guidance", "since"), None),
         (("trials",), {}),
         (("trials", 1), None),
         (("trials", 1, "id"), 7),
+        (("trials", 0, "id"), True),
         (("trials", 1, "state"), "lost"),
         (("trials", 1, "state"), "pending"),
         (("trials", 1, "state"), "failed"),
@@ -320,6 +334,11 @@ RECORD = ("trials", 2, "records", 0)
         ((*RECORD, "value"), True),
         ((*RECORD, "std"), -1.0),
         ((*RECORD, "failed"), "and a value"),
+        (("trials", 6, "records", 0, "failed"), "\x1b[31m"),
+        (("trials", 6, "records", 0, "failed"), "\ud800"),
+        (("setup", "space", "parameters", "drug", "options"), ["a", "b", "\x00"]),
+        (("setup", "num_agents"), 10**9),
+        (("setup", "seed"), 2**200),
         ((*RECORD, "order"), INFINITE),
         ((*RECORD, "order"), 10**30),
         ((*RECORD, "order"), -3),
@@ -409,8 +428,8 @@ def test_very_many_changes_of_a_file(mutate, whole, tmp_path):
         min_size=1,
         max_size=8,
     ),
-    option=st.text(max_size=8),
-    reason=st.text(max_size=8),
+    option=st.text(printable, max_size=8),
+    reason=st.text(printable, max_size=8),
 )
 def test_any_text_survives_the_file(name, option, reason, tmp_path):
     space = Space(**{name: Choice(option, option + "'"), f"{name}2": Float(0, 1)})

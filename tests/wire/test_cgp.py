@@ -1,12 +1,11 @@
 """Messages of the cgp strategy: one design up, a few designs down."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.wire.envelopes import framed, message
 
 from guidefbo.core.errors import WireError
 from guidefbo.testing import check_codec
@@ -17,12 +16,6 @@ from guidefbo.wire.cost import Cost
 UPLOAD = {"design": [0.2, 0.4], "lower_bound": -1.5, "best_mean": 0.25}
 unit = st.floats(0.0, 1.0, allow_subnormal=False)
 levels = st.floats(-MAX_LEVEL, MAX_LEVEL, allow_subnormal=False)
-
-
-def message(body, kind):
-    return json.dumps(
-        {"format": "guidefbo-message", "version": 1, "kind": kind, "body": body}
-    ).encode()
 
 
 @given(arrays(float, st.integers(1, 5), elements=unit), levels, levels)
@@ -52,12 +45,10 @@ def test_sizes(dim):
 def test_bytes_are_what_they_are_said_to_be():
     """E62."""
     assert encode(DesignUpload(design=np.zeros(1), lower_bound=-1.0, best_mean=2)) == (
-        b'{"format":"guidefbo-message","version":1,"kind":"cgp.upload","body":'
-        b'{"design":[0.0],"lower_bound":-1.0,"best_mean":2.0}}'
+        framed("cgp.upload", b'{"design":[0.0],"lower_bound":-1.0,"best_mean":2.0}')
     )
     assert encode(DesignPacket(designs=np.empty((0, 7)))) == (
-        b'{"format":"guidefbo-message","version":1,"kind":"cgp.packet","body":'
-        b'{"designs":[]}}'
+        framed("cgp.packet", b'{"designs":[]}')
     )
 
 

@@ -1,18 +1,16 @@
 """Messages of the fmtbo strategy through the codec and back."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.wire.envelopes import framed, message
 
 from guidefbo.core.errors import WireError
 from guidefbo.testing import check_codec
 from guidefbo.testing.codec import decode, encode
 from guidefbo.testing.generators import real_arrays, reals
 from guidefbo.wire.cost import Cost
-from guidefbo.wire.envelope import wrap
 from guidefbo.wire.fmtbo import (
     MAX_MEAN,
     MAX_PROBES,
@@ -83,8 +81,10 @@ def test_the_bytes_of_a_small_message():
     """E69: a mean that stays private is sent as null, which is no scalar."""
     upload = ModelUpload(hyper=hyper_of(1), ranks=np.array([1, 0]))
     assert encode(upload) == (
-        b'{"format":"guidefbo-message","version":1,"kind":"fmtbo.upload","body":'
-        b'{"lengthscales":[0.3],"outputscale":1.0,"mean":null,"ranks":[1,0]}}'
+        framed(
+            "fmtbo.upload",
+            b'{"lengthscales":[0.3],"outputscale":1.0,"mean":null,"ranks":[1,0]}',
+        )
     )
 
 
@@ -112,7 +112,7 @@ def test_the_bytes_of_a_small_message():
     ids=lambda value: str(value)[:20],
 )
 def test_ranks_that_are_no_permutation_are_refused(ranks):
-    data = wrap("fmtbo.upload", {**BODY, "ranks": ranks})
+    data = message({**BODY, "ranks": ranks}, "fmtbo.upload")
     with pytest.raises(WireError, match="ranks must") as refusal:
         decode(data, ModelUpload)
     assert len(str(refusal.value)) < 300
@@ -158,7 +158,7 @@ def test_ranks_are_whole_numbers_where_they_are_made_too(ranks):
 )
 def test_hyperparameters_out_of_range_are_refused(field, value):
     for kind, body in ((ModelUpload, BODY), (ModelPacket, PACKET)):
-        data = wrap(kind.KIND, {**body, field: value})
+        data = message({**body, field: value}, kind.KIND)
         with pytest.raises(WireError, match=field):
             decode(data, kind)
 
@@ -166,7 +166,7 @@ def test_hyperparameters_out_of_range_are_refused(field, value):
 @pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "1e999"])
 @pytest.mark.parametrize("place", ["2.0", "1.5", "null"])
 def test_what_is_not_finite_is_refused(place, text):
-    data = wrap(ModelPacket.KIND, PACKET).replace(place.encode(), text.encode())
+    data = message(PACKET, ModelPacket.KIND).replace(place.encode(), text.encode())
     with pytest.raises(WireError, match="finite"):
         decode(data, ModelPacket)
 
@@ -206,16 +206,9 @@ def test_arrays_are_copies_and_read_only():
     ),
 )
 def test_any_value_is_accepted_or_refused(field, value):
-    text = json.dumps(
-        {
-            "format": "guidefbo-message",
-            "version": 1,
-            "kind": "fmtbo.upload",
-            "body": {**BODY, field: value},
-        }
-    )
     try:
-        message = decode(text.encode(), ModelUpload)
+        data = message({**BODY, field: value}, "fmtbo.upload")
+        upload = decode(data, ModelUpload)
     except WireError:
         return
-    check_codec(message)
+    check_codec(upload)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.wire.envelopes import envelope, message
 
 from guidefbo.core.errors import WireError
 from guidefbo.testing import check_codec
@@ -49,12 +50,8 @@ def test_costs_are_counted_from_the_bytes():
 
 
 def test_kinds_and_bodies():
-    assert json.loads(encode(FeatureWeights(weights=np.array([1.5, -2.0])))) == {
-        "format": "guidefbo-message",
-        "version": 1,
-        "kind": "fts.weights",
-        "body": {"weights": [1.5, -2.0]},
-    }
+    sent = json.loads(encode(FeatureWeights(weights=np.array([1.5, -2.0]))))
+    assert sent == envelope({"weights": [1.5, -2.0]}, "fts.weights")
     assert RegionWeights.KIND == "fts.regions"
     assert PeerPoint.KIND == "fts.point"
 
@@ -66,11 +63,6 @@ def test_messages_are_frozen_copies():
     assert message.weights.tolist() == [1.0, 1.0, 1.0]
     with pytest.raises(ValueError, match="read-only"):
         message.weights[0] = 2.0
-
-
-def envelope(kind, body):
-    message = {"format": "guidefbo-message", "version": 1, "kind": kind, "body": body}
-    return json.dumps(message).encode()
 
 
 @pytest.mark.parametrize(
@@ -97,7 +89,7 @@ def envelope(kind, body):
 )
 def test_refusals(expected, body, words):
     with pytest.raises(WireError, match=words):
-        decode(envelope(expected.KIND, body), expected)
+        decode(message(body, expected.KIND), expected)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

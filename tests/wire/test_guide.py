@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.wire.envelopes import framed, message
 
 from guidefbo.core.component import Components
 from guidefbo.core.errors import WireError
@@ -13,7 +14,7 @@ from guidefbo.testing import check_codec
 from guidefbo.testing.codec import decode, encode, same_value
 from guidefbo.testing.generators import guidance_packets, optimum_uploads
 from guidefbo.wire.cost import Cost
-from guidefbo.wire.guide import MIN_MASS, GuidancePacket, OptimumUpload
+from guidefbo.wire.guide import MAX_COMPONENTS, MIN_MASS, GuidancePacket, OptimumUpload
 
 
 @given(st.booleans().flatmap(lambda is_full: optimum_uploads(is_full=is_full)))
@@ -92,12 +93,40 @@ def test_cost_counts_bytes_of_the_whole_message_and_adds_up():
         )
     )
     assert small == (
-        b'{"format":"guidefbo-message","version":1,"kind":"guide.upload","body":'
-        b'{"mass":0.5,"center":[0.0],"variance":[1.0],"value_score":0.0}}'
+        framed(
+            "guide.upload",
+            b'{"mass":0.5,"center":[0.0],"variance":[1.0],"value_score":0.0}',
+        )
     )
     cost = Cost.of(small)
     assert (cost.scalars, cost.num_bytes) == (4, len(small))
     assert cost + cost + Cost() == Cost(scalars=8, num_bytes=2 * len(small))
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_a_packet_holds_a_hundred_components_at_most(is_full):
+    """Each of them costs at every point that a decision looks at."""
+
+    def body(count):
+        return {
+            "weights": [0.001] * count,
+            "centers": [[0.5, 0.5]] * count,
+            **(
+                {"covariance": [[1.0, 0.0, 1.0]] * count}
+                if is_full
+                else {"variance": [[0.1, 0.1]] * count}
+            ),
+        }
+
+    assert MAX_COMPONENTS == 100
+    largest = decode(message(body(100), "guide.packet"), GuidancePacket)
+    assert len(largest) == 100
+    for count in (101, 1000):
+        with pytest.raises(WireError, match=f"at most 100 components, got {count}"):
+            decode(message(body(count), "guide.packet"), GuidancePacket)
+    c = largest.components
+    with pytest.raises(WireError, match="at most 100 components, got 101"):
+        GuidancePacket(components=c.take(np.zeros(101, dtype=np.intp)))
 
 
 def test_covariance_travels_as_its_lower_triangle_by_rows():

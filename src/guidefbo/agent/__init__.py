@@ -1,1 +1,1 @@
-"""The private side: everything that may see an observation."""
+"""The private side: all code that may read a site's observations."""

@@ -1,7 +1,8 @@
 """The agent of a simulated run, in synchronous rounds on the unit cube.
 
-A round is: fit, upload, receive, ask, evaluate outside, tell. Nothing it holds leaves
-it but its uploads. The agent of a real site is `guidefbo.Agent`.
+A round is: fit, upload, receive, ask, evaluate outside, tell. Uploads are all that
+leaves the agent. It holds the state of the round: data, fit, packet. The agent of a
+real site is `guidefbo.Agent`.
 """
 
 from typing import Any
@@ -18,7 +19,7 @@ from guidefbo.wire.envelope import Message
 
 
 class RoundAgent:
-    """One site's optimiser: private data in, one small message out, queries back."""
+    """One site's optimiser in a simulated federation."""
 
     def __init__(
         self,

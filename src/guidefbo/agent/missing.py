@@ -1,9 +1,10 @@
-"""Points without a value: evaluations still running, and failed ones.
+"""Evaluations without a value: still running, or failed.
 
-A running one is imagined at the posterior mean, so that the uncertainty there is spent
-and the next question goes elsewhere. A failed one is imagined low, the lower the more
-the evaluations around it fail: between its own lower confidence bound, where all others
-nearby succeed (the pump broke), and the worst value seen, where they fail as well.
+Both are given imputed values before the next query is chosen. A running evaluation gets
+the posterior mean, which reduces the uncertainty around it, so that the next query goes
+elsewhere. A failed one gets a low value: its lower confidence bound where all others
+nearby succeeded (an accident), the worst value observed where they failed as well (an
+infeasible region), and a weighted mean of the two in between.
 
 References:
     Ginsbourger, Le Riche and Carraro, 2010: the kriging believer.
@@ -35,7 +36,7 @@ PESSIMISM = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """Inputs in the unit cube whose values are not there."""
+    """Inputs in the unit cube without an observed value."""
 
     pending: Points
     """(p, d) still running."""
@@ -62,7 +63,7 @@ class Missing:
         return np.vstack([self.pending, self.failed])
 
     def forbids(self, X: Points) -> NDArray[np.bool_]:
-        """Return which rows of X would repeat a question or court a failure."""
+        """Return which rows of X repeat an evaluation or are close to a failed one."""
         points = np.vstack([self.points, self.known])
         reach = np.full(len(points), SAME)
         p = len(self.pending)

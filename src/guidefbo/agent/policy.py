@@ -1,7 +1,7 @@
-"""What an agent does with its data: fit, tell the server, decide.
+"""The stateless part of an agent: fit a model, make the upload, choose the next query.
 
-A policy holds no state. The loop of a simulated run and the agent of a real site are
-two states around the same policy.
+State (data, fit, packet) is held by the agent of a simulated run, `agent.loop`, and by
+the agent of a real site, `guidefbo.Agent`; both call the same policy.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ NUM_NEAR = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """The parts of a method's private side."""
+    """Model, strategy, decision rule and search of one method."""
 
     domain: Domain
     """Where queries may lie."""

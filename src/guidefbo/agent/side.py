@@ -1,4 +1,4 @@
-"""The contract of a strategy's private half."""
+"""The interface of a federation strategy on the agent's side."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -11,7 +11,7 @@ from guidefbo.wire.envelope import Message
 
 
 class AgentSide(Protocol):
-    """What a strategy tells the server, and what it makes of the answer."""
+    """What a strategy sends to the server, and how a packet changes the posterior."""
 
     def upload(
         self,
@@ -94,7 +94,7 @@ class Aiming(Studying, Protocol):
 
 @runtime_checkable
 class Pointing(Protocol):
-    """A strategy whose packets name places that a search may miss."""
+    """A strategy whose packets hold points that the search should start from."""
 
     def landmarks(self, packet: Any) -> Points | None:
         """Return where a packet points, one row a place, for the search to start from.

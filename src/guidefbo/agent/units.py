@@ -1,15 +1,15 @@
-"""From the site's values to the model's and back.
+"""Transformation of observed values to the units of the model, and back.
 
-A Gaussian process wants values of one scale. Objectives of real sites often have a few
-terrible values, which would set the scale and leave the good ones, where the optimum
-is sought, all alike. Below the median (the knee) a value is therefore tempered,
+A Gaussian process assumes values of one scale. Real objectives often have a few very
+low values; standardising would then compress the differences between good values, which
+matter for the optimum. Below the median (the knee) a value is therefore tempered,
 
     t(y) = y                                    for y >= knee
     t(y) = knee - reach log(1 + (knee - y) / reach)     for y < knee
 
-with reach the distance from the median to the best value. t is increasing, its slope
-runs on through the knee, and the better half of the values stays as it is. Then the
-values are standardised.
+with reach the distance from the median to the best value. t is increasing and
+continuously differentiable, and leaves the better half of the values unchanged. Then
+the values are standardised.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ LARGEST_EXPONENT = 200.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Units:
-    """A change of units, increasing and invertible."""
+    """An increasing, invertible transformation of the values."""
 
     shift: float = 0.0
     """Subtracted after tempering."""

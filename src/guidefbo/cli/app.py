@@ -88,7 +88,8 @@ def run(
     """Run one method on one problem, all agents in this process.
 
     Without arguments: guide-ucb on ackley at full size, 16 agents with 30 + 50
-    evaluations each. The same seed gives the same record, times and versions apart.
+    evaluations each. On one machine and one set of library versions the same seed
+    gives the same record, times and versions apart.
     """
     with sentences():
         from guidefbo.cli.run import run_and_report

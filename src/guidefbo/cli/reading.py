@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from guidefbo.core.checks import shown
+from guidefbo.core.checks import is_plain_text, shown
 from guidefbo.core.errors import DataError, SettingsError, SpaceError
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
 from guidefbo.core.space.space import Space
@@ -58,8 +58,16 @@ def read_trial(text: str, agent: Agent) -> int | dict[str, Any]:
     """Return the id, or the values of `name=value,name=value`."""
     if "=" not in text:
         return read_id(text)
-    # The reader of tables, so that "drug=a,b" in quotes may hold a comma.
-    pairs = [pair.partition("=") for pair in next(csv.reader([text]))]
+    if not is_plain_text(text):
+        raise DataError(
+            "Expected values such as dose=1.7,days=3 in one line, without control "
+            f"characters, got {shown(text)}."
+        )
+    try:
+        # The reader of tables, so that "drug=a,b" in quotes may hold a comma.
+        pairs = [pair.partition("=") for pair in next(csv.reader([text]))]
+    except csv.Error as error:
+        raise DataError(f"Expected values such as dose=1.7,days=3: {error}.") from error
     texts = {name.strip(): value for name, _, value in pairs}
     if len(texts) != len(pairs) or not all(separator for _, separator, _ in pairs):
         raise DataError(

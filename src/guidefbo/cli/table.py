@@ -9,12 +9,15 @@ from typing import Any
 from guidefbo.cli.reading import is_shown_as, meant, read_number, read_values
 from guidefbo.core.checks import shown
 from guidefbo.core.errors import DataError, FedBOError
+from guidefbo.core.files import InputError, read_file
 from guidefbo.site.agent import Agent
 from guidefbo.site.trial import Trial
 
 VALUE = "value"
 OPTIONAL = ("std", "failed")
 SEPARATORS = ",;\t"
+MAX_TABLE = 16 << 20
+"""Bytes of a table: more rows than a model can be fitted to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,11 +96,11 @@ def _read_rows(path: Path, agent: Agent) -> list[Row]:
 def _read_text(path: Path) -> str:
     try:
         # Spreadsheets put a byte order mark first; this encoding drops it.
-        return path.read_text(encoding="utf-8-sig")
+        return read_file(path, MAX_TABLE).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 text. Save it as CSV UTF-8.") from error
-    except OSError as error:
-        raise DataError(f"Cannot read {path}: {error.strerror}.") from error
+    except InputError as error:
+        raise DataError(f"Cannot read {path}: {error}.") from error
 
 
 def _split(text: str, names: list[str]) -> list[list[str]]:

@@ -1,1 +1,1 @@
-"""The vocabulary both sides of the wire share."""
+"""Types and functions that the private and the shared side both use."""

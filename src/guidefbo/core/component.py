@@ -1,4 +1,4 @@
-"""Weighted Gaussian components, the only thing that ever crosses the wire in GUIDE."""
+"""Weighted Gaussian components, the content of the messages of GUIDE and consensus."""
 
 from dataclasses import dataclass
 

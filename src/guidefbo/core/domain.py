@@ -23,16 +23,16 @@ Snap = Callable[[Block], Block]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """The ways to change one parameter."""
+    """The alternative values of one parameter, for a coordinate search."""
 
     where: slice
-    """Its coordinates. A way leaves one of them, and all others at zero."""
+    """Its coordinates. An alternative sets one of them and all others to zero."""
     columns: NDArray[np.intp]
-    """(ways,) which one."""
+    """(alternatives,) the coordinate each one sets."""
     values: Callable[[Block], Block]
-    """(n, size) blocks -> (n, ways) what to set it to in their place."""
+    """(n, size) present coordinates -> (n, alternatives) the value each one sets."""
     is_complete: bool
-    """Whether every value of the parameter is tried, wherever it stands."""
+    """Whether all values of the parameter are among them, whatever the present one."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,5 +53,7 @@ def refuse_unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
     names = sorted(known)
     near = get_close_matches(str(name).lower(), names, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    listing = f"Known {kind}s: {', '.join(names)}."
+    first, *rest = kind.split(" ")
+    many = f"{first[:-1]}ies" if first.endswith("y") else f"{first}s"
+    listing = f"Known {' '.join([many, *rest])}: {', '.join(names)}."
     raise UnknownNameError(f"There is no {kind} {name!r}. {hint or listing}")

@@ -8,9 +8,6 @@ from pathlib import Path
 
 from guidefbo.core.errors import FedBOError
 
-MAX_TEXT = 4 << 20
-"""Bytes of a file that a person wrote: a space, a study. Far more than anybody did."""
-
 
 class OutputError(FedBOError, OSError):
     """A result cannot be written where it was asked for."""

@@ -10,7 +10,7 @@ can be swapped (`part`). Each has a default, a text for listings, and limits.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -25,12 +25,12 @@ MANY = 10**6
 
 def count(default: int, text: str, low: int = 1, high: int = MANY) -> Any:
     """Declare a whole number from `low` to `high`."""
-    return field(default=default, metadata={"text": text, "low": low, "high": high})
+    return _number(int(default), text, low, high)
 
 
 def real(default: float, text: str, low: float = 0.0, high: float = MANY) -> Any:
     """Declare a finite number from `low` to `high`."""
-    return field(default=default, metadata={"text": text, "low": low, "high": high})
+    return _number(float(default), text, low, high)
 
 
 def part(default: str, text: str, names: Collection[str]) -> Any:
@@ -60,10 +60,16 @@ class Setting:
     high: float = float(MANY)
     """Largest number."""
 
+    @property
+    def limits(self) -> tuple[Any, ...]:
+        """Everything but the text; two types that share a setting agree on it."""
+        kind = type(self.default).__name__
+        return kind, self.default, self.names, self.low, self.high
+
     def check(self, value: Any) -> Any:
         """Return a value of the setting's own type, or refuse it."""
         if self.names:
-            if value not in self.names:
+            if not isinstance(value, str) or value not in self.names:
                 raise SettingsError(
                     f"Setting {self.name} must be one of {', '.join(self.names)}, got "
                     f"{shown(value)}."
@@ -95,16 +101,14 @@ def settings_of(*types: type[Any]) -> dict[str, Setting]:
 def _collect(*types: type[Any]) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
     for kind in types:
+        if not is_dataclass(kind):
+            raise SettingsError(
+                f"A settings type must be a dataclass, got {shown(kind)}."
+            )
         for declared in fields(kind):
             setting = _setting(declared)
             former = found.setdefault(setting.name, setting)
-            is_same = (former.default, former.names, former.low, former.high) == (
-                setting.default,
-                setting.names,
-                setting.low,
-                setting.high,
-            )
-            if not is_same:
+            if former.limits != setting.limits:
                 raise SettingsError(
                     f"Setting {setting.name} is declared twice and not alike: "
                     f"{former} and {setting}. Rename one of them in {kind.__name__}."
@@ -145,6 +149,10 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, int | float | str]:
             )
         given[name.strip()] = _number_or_text(text.strip())
     return given
+
+
+def _number(default: float, text: str, low: float, high: float) -> Any:
+    return field(default=default, metadata={"text": text, "low": low, "high": high})
 
 
 def _setting(declared: Field[Any]) -> Setting:

@@ -2,7 +2,7 @@
 
 A stream's address is (root seed, agent, round, purpose). Two different addresses give
 independent streams, the same address gives the same numbers in any process, and an
-added agent or a new purpose disturbs nobody else's stream.
+added agent or a new purpose changes no other stream.
 
 References:
     NumPy `SeedSequence`: the spawn key separates streams of one entropy.

@@ -8,6 +8,7 @@ along an axis of such a setting the method has one row.
 
 import hashlib
 import json
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, cast
@@ -16,7 +17,7 @@ from guidefbo.core.checks import is_whole_number
 from guidefbo.core.errors import SettingsError, refuse_unknown
 from guidefbo.core.settings import Setting
 from guidefbo.experiments.results import Row
-from guidefbo.experiments.study import Study, Table
+from guidefbo.experiments.study import Study, Table, require_repetitions
 from guidefbo.methods.registry import find_method
 from guidefbo.problems.library import PROBLEMS
 from guidefbo.simulation.spec import RunSpec
@@ -25,6 +26,8 @@ ALL = "all"
 """Stands for every problem of the catalogue."""
 DEFAULT_METHOD = "guide-ucb"
 """What is run where a study names no method."""
+MAX_ROWS = 200_000
+"""Most runs of a study: years of work, and more files than a folder likes."""
 TASK_FIELDS = ("problem", "dim", "level", "common_shift", "num_agents", "seed")
 """Fields the agents' tasks depend on."""
 
@@ -40,7 +43,10 @@ def plan_rows(
         where: Conditions `key=a,b` that rows must meet, all of them.
     """
     _check_settings(study)
-    count = study.repetitions if repetitions is None else repetitions
+    count = study.repetitions
+    if repetitions is not None:
+        count = require_repetitions(repetitions)
+    _check_size(study, count)
     seeds = range(study.first_seed, study.first_seed + count)
     rows = [
         _row(study, grid, combination, seed)
@@ -124,6 +130,19 @@ def _method_of(table: Mapping[str, Any]) -> str:
     return cast(str, table.get("method", DEFAULT_METHOD))
 
 
+def _check_size(study: Study, count: int) -> None:
+    """Refuse more runs than anybody waits for, before they are listed."""
+    sizes = (
+        math.prod(map(len, _axes_of(grid).values())) * count for grid in study.grids
+    )
+    if (num_rows := sum(sizes)) > MAX_ROWS:
+        raise SettingsError(
+            f"A study has at most {MAX_ROWS} runs, and {study.name} asks for "
+            f"{num_rows}: the product of its axes and {count} repetitions. Shorten an "
+            "axis, or split the study."
+        )
+
+
 def _seed(row: Row) -> int:
     seed = row.spec.get("seed")
     return cast(int, seed) if is_whole_number(seed) else -1
@@ -157,6 +176,13 @@ def _row(study: Study, grid: Table, given: dict[str, Any], seed: int) -> Row:
 
 def _combinations(grid: Table, variants: Mapping[str, Table]) -> list[dict[str, Any]]:
     """Return one table of plain values for each combination of the axes."""
+    axes = _axes_of(grid)
+    combinations = product(*axes.values())
+    return [_table(dict(zip(axes, c, strict=True)), variants) for c in combinations]
+
+
+def _axes_of(grid: Table) -> dict[str, list[Any]]:
+    """Return the values of each field."""
     axes: dict[str, list[Any]] = {}
     for key, value in grid.items():
         if key == "settings":
@@ -166,8 +192,7 @@ def _combinations(grid: Table, variants: Mapping[str, Table]) -> list[dict[str, 
             axes[key] = list(PROBLEMS)
         elif key != "name":
             axes[key] = _as_list(value)
-    combinations = product(*axes.values())
-    return [_table(dict(zip(axes, c, strict=True)), variants) for c in combinations]
+    return axes
 
 
 def _table(chosen: dict[str, Any], variants: Mapping[str, Table]) -> dict[str, Any]:

@@ -11,8 +11,10 @@ about another run is no result: the row stays missing.
 
 import gzip
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,6 +23,7 @@ import numpy as np
 from guidefbo.core.arrays import Values
 from guidefbo.core.checks import is_finite_number, is_whole_number, shown
 from guidefbo.core.errors import DataError
+from guidefbo.core.files import InputError, read_file
 
 STUDY_FORMAT = "guidefbo-study"
 PACK_FORMAT = "guidefbo-pack"
@@ -29,8 +32,16 @@ RUN_FORMAT = "guidefbo-run"
 SIMILARITY_FORMAT = "guidefbo-similarity"
 RECORD_FORMATS = (RUN_FORMAT, SIMILARITY_FORMAT)
 VERSION = 1
-MAX_PACKED = 256 * 2**20
-"""Bytes a pack may unfold to."""
+MAX_PACKED = 32 << 20
+"""Bytes a pack may unfold to: 30 000 runs of 50 rounds fit."""
+MAX_COMPRESSED = 16 << 20
+"""Bytes a pack may have itself; they shrink to a sixth as a rule."""
+MAX_RECORD = 64 << 20
+"""Bytes of study.json or of a record in a study's folder."""
+CHUNK = 1 << 20
+"""Bytes unfolded at a time."""
+MAX_NUMBER = 1e100
+"""Largest number in size that a record may hold; squares of larger ones overflow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,8 +159,9 @@ def read_study(path: str | Path) -> StudyResults:
         return _read_folder(path)
     if path.is_file():
         return _read_pack(path)
+    found = f"{path} is neither" if path.exists() else f"there is no {path}"
     raise DataError(
-        f"Expected a study's folder or its pack, and there is no {path}. "
+        f"Expected a study's folder or its pack, and {found}. "
         "Make one with: guidefbo study run NAME --out DIR"
     )
 
@@ -159,7 +171,7 @@ def read_record(path: Path, key: str, spec: Mapping[str, Any]) -> Outcome | None
     form = _load(path)
     if form is None or form.get("key", key) != key:
         return None
-    if form.get("format") not in RECORD_FORMATS or form.get("version") != VERSION:
+    if form.get("format") not in RECORD_FORMATS or not _is_current(form):
         return None
     stored = form.get("spec")
     if not isinstance(stored, dict) or not _is_same(cast(dict[str, Any], stored), spec):
@@ -173,7 +185,7 @@ def parse_outcome(form: Mapping[str, Any]) -> Outcome | None:
     """Return the outcome in a record or in an entry of a pack, None if malformed."""
     similarity = form.get("similarity")
     curve = form.get("mean_simple_regret")
-    if is_finite_number(similarity):
+    if _is_number(similarity):
         curve = None
     elif _is_curve(curve):
         similarity = None
@@ -204,6 +216,11 @@ def pack_study(results: StudyResults) -> bytes:
         "failures": dict(results.failures),
     }
     text = json.dumps(form, separators=(",", ":"), allow_nan=False)
+    if len(text) > MAX_PACKED:
+        raise DataError(
+            f"The pack would unfold to {len(text)} bytes, and at most {MAX_PACKED} are "
+            "read again. Pack parts of the study."
+        )
     # No name and no time in the head: equal studies give equal bytes.
     return gzip.compress(text.encode(), compresslevel=9, mtime=0)
 
@@ -299,8 +316,14 @@ def _read_pack(path: Path) -> StudyResults:
     for key, entry in cast(dict[str, Any], runs).items():
         is_table = isinstance(entry, dict)
         outcome = parse_outcome(cast(dict[str, Any], entry)) if is_table else None
-        if outcome is not None:
-            outcomes[key] = outcome
+        if outcome is None:
+            # Nobody writes half a pack: one such run and the rest is as doubtful.
+            raise DataError(
+                f"{path} holds no result of the run {shown(key)}: expected a curve, or "
+                f"a similarity, of finite numbers of at most {MAX_NUMBER:g} in size. "
+                "Pack the study again."
+            )
+        outcomes[key] = outcome
     failures = _texts(cast(dict[str, Any], form).get("failures"))
     return _results(cast(dict[str, Any], study), rows, outcomes, failures)
 
@@ -377,7 +400,7 @@ def _rows(form: Mapping[str, Any], where: Path) -> tuple[Row, ...]:
     listed = form.get("rows")
     if form.get("format") != STUDY_FORMAT or not isinstance(listed, list):
         raise DataError(f"{where} does not describe a study: its rows are missing.")
-    if form.get("version") != VERSION:
+    if not _is_current(form):
         raise DataError(
             f"{where} has version {shown(form.get('version'))}, this guidefbo reads "
             f"version {VERSION}. Use the guidefbo that wrote it."
@@ -402,7 +425,7 @@ def _rows(form: Mapping[str, Any], where: Path) -> tuple[Row, ...]:
 
 def _load(path: Path) -> dict[str, Any] | None:
     try:
-        form = json.loads(path.read_text(encoding="utf-8"))
+        form = json.loads(read_file(path, MAX_RECORD))
     except (OSError, ValueError, RecursionError):
         return None
     return cast(dict[str, Any], form) if isinstance(form, dict) else None
@@ -410,12 +433,30 @@ def _load(path: Path) -> dict[str, Any] | None:
 
 def _load_pack(path: Path) -> dict[str, Any] | None:
     try:
-        with gzip.open(path) as file:
-            data = file.read(MAX_PACKED + 1)
-        form = json.loads(data) if len(data) <= MAX_PACKED else None
-    except (OSError, EOFError, ValueError, RecursionError):
+        data = read_file(path, MAX_COMPRESSED)
+    except InputError as error:
+        raise DataError(f"Cannot read {path}: {error}.") from error
+    try:
+        form = json.loads(_unfold(data, path))
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
         return None
     return cast(dict[str, Any], form) if isinstance(form, dict) else None
+
+
+def _unfold(data: bytes, path: Path) -> bytearray:
+    """Return what a pack unfolds to, a piece at a time, or refuse it half-way."""
+    pieces = bytearray()
+    with gzip.GzipFile(fileobj=BytesIO(data)) as file:
+        while piece := file.read(CHUNK):
+            pieces += piece
+            if len(pieces) > MAX_PACKED:
+                raise DataError(
+                    f"{path} unfolds to more than {MAX_PACKED} bytes, the most a pack "
+                    "may. Pack parts of the study, or report on its folder."
+                )
+    return pieces
 
 
 def _is_same(stored: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:
@@ -431,15 +472,25 @@ def _is_curve(value: Any) -> bool:
     return (
         isinstance(value, list)
         and bool(cast(list[Any], value))
-        and all(is_finite_number(v) for v in cast(list[Any], value))
+        and all(_is_number(v) for v in cast(list[Any], value))
     )
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number that tables and figures can be made of."""
+    return is_finite_number(value) and abs(value) <= MAX_NUMBER
+
+
+def _is_current(form: Mapping[str, Any]) -> bool:
+    version = form.get("version")
+    return type(version) is int and version == VERSION
 
 
 def _numbers(value: Any) -> dict[str, float]:
     if not isinstance(value, dict):
         return {}
     pairs = cast(dict[str, Any], value).items()
-    return {str(k): float(v) for k, v in pairs if is_finite_number(v)}
+    return {str(k): float(v) for k, v in pairs if _is_number(v)}
 
 
 def _texts(value: Any) -> dict[str, str]:

@@ -24,20 +24,29 @@ Fields are those of a run: problem ("all" for the whole catalogue), dim, level,
 common_shift, noise, noise_units, method, num_agents, num_initial, num_rounds, settings.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
-from guidefbo.core.checks import is_finite_number, require_count, shown
+from guidefbo.core.checks import (
+    MAX_SEED,
+    is_finite_number,
+    is_plain_text,
+    require_count,
+    shown,
+)
 from guidefbo.core.errors import SettingsError, refuse_unknown
+from guidefbo.core.files import InputError
+from guidefbo.core.toml import TomlError, read_toml
 from guidefbo.experiments.shipped import shipped_files
 from guidefbo.simulation.spec import RunSpec
 
 RUN_FIELDS = frozenset(f.name for f in fields(RunSpec)) - {"seed"}
 """What a study may say about its runs; repetitions give the seeds."""
+MAX_REPETITIONS = 10_000
+"""Most seeds of a study."""
 MEASURES = ("run", "similarity")
 """What is done for each row: run the method, or compare the agents' tasks."""
 SECTIONS = (
@@ -112,11 +121,11 @@ def load_study(name_or_path: str) -> Study:
             refuse_unknown("study", name_or_path, known)
         path = known[name_or_path]
     try:
-        form = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingsError(f"Cannot read {path}: {error.strerror}.") from error
-    except ValueError as error:
-        raise SettingsError(f"{path} is no TOML: {error}.") from error
+        form = read_toml(path)
+    except InputError as error:
+        raise SettingsError(f"Cannot read {path}: {error}.") from error
+    except TomlError as error:
+        raise SettingsError(f"{path} is no TOML of a study: {error}.") from error
     try:
         return parse_study(form, default_name=path.stem)
     except SettingsError as error:
@@ -153,13 +162,20 @@ def parse_study(form: Table, default_name: str = "study") -> Study:
         title=_text(form, "title"),
         text=_text(form, "text"),
         measure=_one_of("measure", form.get("measure", "run"), MEASURES),
-        repetitions=require_count("repetitions", form.get("repetitions", 10), 1),
-        first_seed=require_count("first_seed", form.get("first_seed", 0), 0),
+        repetitions=require_repetitions(form.get("repetitions", 10)),
+        first_seed=require_count(
+            "first_seed", form.get("first_seed", 0), 0, MAX_SEED - MAX_REPETITIONS
+        ),
         sections=_sections(form.get("sections", [])),
         grids=tuple(_grid(item, common, variants) for item in cast(list[Any], grids)),
         variants=variants,
         definition=dict(form),
     )
+
+
+def require_repetitions(count: Any) -> int:
+    """Return a number of seeds, or refuse what arrived."""
+    return require_count("repetitions", count, 1, MAX_REPETITIONS)
 
 
 def _grid(item: Any, common: Table, variants: Mapping[str, Table]) -> Table:
@@ -169,6 +185,7 @@ def _grid(item: Any, common: Table, variants: Mapping[str, Table]) -> Table:
             refuse_unknown("variant", str(name), variants)
     if not isinstance(own.get("name", ""), str):
         raise SettingsError(f"The name of a grid is a text, got {shown(own['name'])}.")
+    _require_plain("The name of a grid", own.get("name", ""))
     settings = {**common.get("settings", {}), **own.get("settings", {})}
     grid = {**common, **own}
     return grid | {"settings": settings} if settings else grid
@@ -178,6 +195,8 @@ def _variants(form: Any) -> Mapping[str, Table]:
     if not isinstance(form, dict):
         raise SettingsError("Variants are written as tables [variants.NAME].")
     tables = cast(dict[str, Any], form)
+    for name in tables:
+        _require_plain("The name of a variant", name)
     return MappingProxyType(
         {name: _fields(item, f"[variants.{name}]") for name, item in tables.items()}
     )
@@ -236,7 +255,17 @@ def _text(form: Table, key: str) -> str:
     value = form.get(key, "")
     if not isinstance(value, str):
         raise SettingsError(f"{key} must be a text, got {shown(value)}.")
+    for line in value.replace("\t", " ").split("\n"):
+        _require_plain(key, line.removesuffix("\r"))
     return value.strip()
+
+
+def _require_plain(what: str, text: str) -> None:
+    if not is_plain_text(text):
+        raise SettingsError(
+            f"{what} must be a text that can be printed, without control characters, "
+            f"got {shown(text)}."
+        )
 
 
 def _is_plain(name: str) -> bool:

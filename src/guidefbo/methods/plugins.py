@@ -88,7 +88,10 @@ def load_plugin(plugin: Plugin) -> list[str]:
             "SyntheticFunction at its top level."
         )
     for record in found:
-        register(record)
+        try:
+            register(record)
+        except SettingsError as error:
+            raise SettingsError(f"{plugin.name}: {error}") from error
     return [record.name for record in found]
 
 

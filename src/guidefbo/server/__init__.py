@@ -1,1 +1,1 @@
-"""The shared side: what may see uploads, and never an observation."""
+"""The shared side: code that reads uploads and never an observation."""

@@ -60,12 +60,17 @@ def exchange(
             of them say.
     """
     left_out: dict[str, str] = {}
-    found: dict[str, Upload] = {}
+    read_ones: list[tuple[str, Upload]] = []
     for name in sorted(uploads):
         try:
-            found[name] = read(uploads[name], server.upload_type, UploadHead)
+            upload = read(uploads[name], server.upload_type, UploadHead)
         except WireError as error:
             left_out[name] = str(error)
+        else:
+            read_ones.append((name, upload))
+    # In an order of their own: by what name each came decides nothing.
+    read_ones.sort(key=lambda item: (item[1].head.site, uploads[item[0]]))
+    found = dict(read_ones)
     terms = terms or _commonest(upload.head.terms for upload in found.values())
     if terms is None:
         return Exchanged(packets={}, left_out=left_out)
@@ -248,17 +253,17 @@ def _spoken(data: Mapping[str, bytes]) -> str:
             first = first or WireError(f"{name}: {error}")
     if not named:
         raise first or WireError("There is no upload.")
-    return Counter(named).most_common(1)[0][0]
+    return Counter(sorted(named)).most_common(1)[0][0]
 
 
 def _strategy_of(method: str) -> str:
     """Return the strategy of a method's name, which may end in a rule."""
     names = server_names()
-    if method in names or not isinstance(method, str):
-        return method
-    head = method.rpartition("-")[0]
-    if head in names:
-        return head
+    if isinstance(method, str):
+        # A rule's name may have hyphens too: the longest strategy is meant.
+        heads = [n for n in names if method == n or method.startswith(f"{n}-")]
+        if heads:
+            return max(heads, key=len)
     raise SettingsError(
         f"Method {shown(method)} exchanges nothing, so there is nothing to merge, or "
         f"it is not known. Strategies with a server side: {', '.join(names)}."

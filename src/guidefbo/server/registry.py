@@ -46,12 +46,12 @@ def find_server(name: str) -> type[Any]:
 
 def server_names() -> list[str]:
     """Return the names of all strategies that have a shared half."""
-    found = list(_registered)
+    found: list[str] = []
     for folder in _modules(strategies.__name__):
         found.append(folder)
         package = f"{strategies.__name__}.{folder}"
         found += [f"{folder}_{m}" for m in _modules(package) if m == "as_run"]
-    return sorted(name.replace("_", "-") for name in found)
+    return sorted([*_registered, *(name.replace("_", "-") for name in found)])
 
 
 def _home(name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The contract of a strategy's shared half."""
+"""The interface of a federation strategy on the server's side."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field

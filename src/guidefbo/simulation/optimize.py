@@ -18,6 +18,8 @@ from guidefbo.site.trial import Trial
 
 Objective = Callable[[dict[str, Any]], float]
 """Takes a dict of values, returns a number."""
+MAX_EVALUATIONS = 10_000
+"""Most initial evaluations, and most rounds."""
 MAX_REASON = 300
 """Characters kept of what a function says when it raises."""
 
@@ -164,4 +166,4 @@ def _check_arguments(
             "Space(dose=Float(0, 1))."
         )
     for name, value, low in (("initial", initial, 1), ("rounds", rounds, 0)):
-        require_count(name, value, low)
+        require_count(name, value, low, MAX_EVALUATIONS)

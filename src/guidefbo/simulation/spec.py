@@ -1,21 +1,27 @@
-"""What defines a run: equal specs give equal records."""
+"""What defines a run: equal specs give equal records.
+
+That holds on one machine and one set of library versions; others round otherwise.
+"""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from guidefbo.core.checks import require_count
+from guidefbo.core.checks import MAX_AGENTS, MAX_SEED, require_count
+from guidefbo.core.errors import SettingsError
 from guidefbo.methods.record import Method
 from guidefbo.methods.registry import find_method
 from guidefbo.problems.library import check_problem
 
 COUNTS = (
-    ("dim", 1),
-    ("num_agents", 1),
-    ("num_initial", 1),
-    ("num_rounds", 0),
-    ("seed", 0),
+    ("dim", 1, 10_000),
+    ("num_agents", 1, MAX_AGENTS),
+    ("num_initial", 1, 10_000),
+    ("num_rounds", 0, 100_000),
+    ("seed", 0, MAX_SEED),
 )
-"""Whole numbers of a spec and the least each may be."""
+"""Whole numbers of a spec, the least and the most each may be."""
+MAX_NUMBERS = 10**8
+"""Most coordinates in all queries and rotations of a run: what memory holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +54,8 @@ class RunSpec:
     """Settings that differ from the defaults."""
 
     def __post_init__(self) -> None:
-        for name, low in COUNTS:
-            self._set(name, require_count(name, getattr(self, name), low))
+        for name, low, high in COUNTS:
+            self._set(name, require_count(name, getattr(self, name), low, high))
         check_problem(
             self.problem,
             self.dim,
@@ -59,6 +65,12 @@ class RunSpec:
             self.noise,
             self.noise_units,
         )
+        rows = self.dim + self.num_initial + self.num_rounds
+        if (size := self.num_agents * self.dim * rows) > MAX_NUMBERS:
+            raise SettingsError(
+                "num_agents x dim x (dim + num_initial + num_rounds) must be at most "
+                f"{MAX_NUMBERS}, got {size}. Make the run smaller."
+            )
         method = find_method(self.method)
         self._set("method", method.name)
         # Equal specs are to give equal records, however their numbers were written.

@@ -29,11 +29,13 @@ from guidefbo.site.book import Book
 from guidefbo.site.design import design_point, filling_point
 from guidefbo.site.guidance import Door, Guidance, GuidanceState, is_empty
 from guidefbo.site.setup import Setup, door_of
-from guidefbo.site.trial import Best, Origin, Trial, TrialState, check_told
+from guidefbo.site.trial import Best, Origin, Trial, TrialState, check_told, one_line
 from guidefbo.wire.envelope import Envelope, Packet, Upload, UploadHead
 
 NUMERICAL = (ArithmeticError, np.linalg.LinAlgError, NumericalError)
 """What a computation on difficult data may raise."""
+MAX_BATCH = 10_000
+"""Most points asked at once."""
 MAX_SKIPS = 64
 """Design points passed over when they repeat what is known."""
 
@@ -184,7 +186,7 @@ class Agent:
         Args:
             n: Size of a batch; None for a single trial.
         """
-        count = 1 if n is None else require_count("n", n, 1)
+        count = 1 if n is None else require_count("n", n, 1, MAX_BATCH)
         num_pending = len(self._book.in_state(TrialState.PENDING))
         due_at = self._book.num_told + num_pending + count
         trials = [self._ask_one(due_at) for _ in range(count)]
@@ -208,13 +210,14 @@ class Agent:
                 a trial of their own, and repeats are welcome.
             value: What was observed.
             std: Its standard deviation, where it is known.
-            failed: Why there is no value, instead of one.
+            failed: Why there is no value, instead of one; line breaks become blanks.
         """
         check_told(value, std, failed)
         known = self._find(trial)
         observed = None if value is None else float(value)
         spread = None if std is None else float(std)
-        return self._book.record(known.id, value=observed, std=spread, failed=failed)
+        reason = None if failed is None else one_line(failed)
+        return self._book.record(known.id, value=observed, std=spread, failed=reason)
 
     def abandon(self, trial: Trial | int) -> Trial:
         """Give up a pending trial, so that its region is free again."""
@@ -367,7 +370,10 @@ class Agent:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Return the agent in a file; it goes on as if it had never stopped."""
+        """Return the agent in a file; it goes on as if it had never stopped.
+
+        To the bit on the same machine and library versions; others round otherwise.
+        """
         from guidefbo.site.file import load_agent
 
         setup, guidance, trials, fingerprint = load_agent(Path(path))

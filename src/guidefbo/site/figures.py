@@ -78,7 +78,8 @@ def _legend(agent: Agent, num_shown: int) -> str:
     constraints, num_all = agent.space.constraints, len(agent.space.parameters)
     text = (
         "Model along each parameter through the recommended point (star): mean ± 2 "
-        "std, noise left out; dots: results.\nStrip: guidance G from other sites."
+        "std, noise left out; dots: results.\nStrip: guidance G from other sites, with "
+        "that value and the others where it is strongest."
     )
     if constraints:
         text += " Dashed: outside the constraints."
@@ -139,7 +140,10 @@ def _draw_slice(axes: Any, piece: Slice, guidance: Guidance) -> None:
     canvas.draw_function(axes, *band, kind)
     canvas.draw_star(axes, float(piece.x[at]), float(piece.mean[at]))
     why = "" if guidance.state == GuidanceState.NONE else f" ({guidance.state})"
-    field = piece.guidance, kind, "G", f"no guidance{why}"
+    empty = f"no guidance{why}"
+    if guidance.state == GuidanceState.ACTIVE:
+        empty = "guidance active: a function or a model, no place to draw"
+    field = piece.guidance, kind, "G", empty
     strip = canvas.draw_strip(axes, piece.x, *field)
     if isinstance(parameter, Float | Int):
         canvas.number_ticks(axes, piece.x, parameter.log, isinstance(parameter, Int))

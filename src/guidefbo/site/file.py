@@ -20,7 +20,7 @@ from guidefbo.core.lock import exclusive
 from guidefbo.site.guidance import Guidance, guidance_from_form, guidance_to_form
 from guidefbo.site.old import renew_guidance, renew_setup
 from guidefbo.site.setup import Setup, door_of
-from guidefbo.site.trial import Origin, Record, Trial, TrialState, check_told
+from guidefbo.site.trial import Origin, Record, Trial, TrialState, check_told, one_line
 
 if TYPE_CHECKING:
     from guidefbo.site.agent import Agent
@@ -135,10 +135,10 @@ def _read(path: Path) -> str:
         return read_file(path, MAX_BYTES).decode("utf-8")
     except (InputError, ValueError) as error:
         reason = error if isinstance(error, InputError) else "it is not text"
-        raise AgentFileError(
-            f"Cannot read {path}: {reason}. Create an agent with: guidefbo init {path} "
-            "SPACE.toml --goal max"
-        ) from error
+        hint = f"Create an agent with: guidefbo init {path} SPACE.toml --goal max"
+        if path.exists():
+            hint = "Name the file of an agent."
+        raise AgentFileError(f"Cannot read {path}: {reason}. {hint}") from error
 
 
 def _fingerprint(text: str) -> str:
@@ -146,7 +146,10 @@ def _fingerprint(text: str) -> str:
 
 
 def _parse(text: str) -> Mapping[str, Any]:
-    form = _table(json.loads(text, parse_constant=_refuse_constant), "the file")
+    parsed = json.loads(
+        text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys
+    )
+    form = _table(parsed, "the file")
     if form.get("format") != FORMAT:
         raise AgentFileError(
             f"expected an agent's file (format {FORMAT!r}), got "
@@ -163,6 +166,15 @@ def _parse(text: str) -> Mapping[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise DataError(f"expected finite numbers, got {name}.")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise DataError(f"expected each field once, got {shown(twice)} twice.")
+    return fields
 
 
 def _trial_to_form(trial: Trial) -> dict[str, Any]:
@@ -182,7 +194,7 @@ def _trial_to_form(trial: Trial) -> dict[str, Any]:
 
 def _trial_from_form(form: Any, expected_id: int, setup: Setup) -> Trial:
     form = _table(form, "a trial")
-    if form["id"] != expected_id:
+    if type(form["id"]) is not int or form["id"] != expected_id:
         raise DataError(f"expected trial {expected_id}, got {shown(form['id'])}.")
     records = tuple(_record_from_form(r) for r in _list(form["records"], "records"))
     trial = Trial(
@@ -210,7 +222,7 @@ def _record_from_form(form: Any) -> Record:
         order=_count("order", form["order"], 1),
         value=form["value"],
         std=form["std"],
-        failed=form["failed"],
+        failed=None if form["failed"] is None else one_line(form["failed"]),
     )
 
 

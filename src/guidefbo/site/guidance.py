@@ -1,7 +1,7 @@
 """What an agent holds of the other sites, and whether it is used."""
 
 from collections.abc import Callable, Mapping, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, cast
 
@@ -33,7 +33,7 @@ class Guidance:
     """Whether a packet is used."""
     reason: str = "no packet was received"
     """Why not, or since when."""
-    message: Packet | None = None
+    message: Packet | None = field(default=None, compare=False)
     """The packet held, None where there is none."""
     text: str | None = None
     """The packet as it came."""
@@ -44,8 +44,10 @@ class Guidance:
 
     @property
     def packet(self) -> Any:
-        """The body of the packet held, None where there is none."""
-        return None if self.message is None else self.message.body
+        """The body of the packet held, None where there is none or it is empty."""
+        if self.message is None or is_empty(self.message.body):
+            return None
+        return self.message.body
 
     @property
     def order(self) -> tuple[int, int]:

@@ -10,7 +10,14 @@ from guidefbo.agent.surrogate.fit import Bounds
 from guidefbo.agent.surrogate.model import Model, ModelSettings
 from guidefbo.agent.surrogate.priors import SitePriors
 from guidefbo.agent.units import Units
-from guidefbo.core.checks import is_finite_number, plain, require_count, shown
+from guidefbo.core.checks import (
+    MAX_AGENTS,
+    MAX_SEED,
+    is_finite_number,
+    plain,
+    require_count,
+    shown,
+)
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.names import require_name
 from guidefbo.core.settings import Setting, make
@@ -24,8 +31,17 @@ from guidefbo.server.side import ServerSide
 from guidefbo.site.guidance import Door
 from guidefbo.wire.envelope import Terms
 
-COUNTS = (("seed", 0), ("agent_id", 0), ("expire_after", 1), ("packet_lifetime", 1))
-"""Whole numbers of a setup and the least each may be."""
+MAX_RESULTS = 10**9
+"""More results than that were never told to anybody."""
+COUNTS = (
+    ("seed", 0, MAX_SEED),
+    ("agent_id", 0, MAX_AGENTS - 1),
+    ("expire_after", 1, MAX_RESULTS),
+    ("packet_lifetime", 1, MAX_RESULTS),
+)
+"""Whole numbers of a setup, the least and the most each may be."""
+MAX_DESIGN = 10**7
+"""Most numbers in the initial designs of a federation: all of them are laid out."""
 MIN_LENGTHSCALE = 0.1
 """Shortest lengthscale of a one-parameter model; it grows as √d. Shorter ones would let
 every value be a spike of its own, and leave nothing to be called noise."""
@@ -86,14 +102,21 @@ class Setup:
             )
         given = {name: plain(value) for name, value in self.settings.items()}
         self._set("settings", method.check(given))
-        for name, low in COUNTS:
-            self._set(name, require_count(name, getattr(self, name), low))
+        for name, low, high in COUNTS:
+            self._set(name, require_count(name, getattr(self, name), low, high))
         self._set("site", f"site-{self.agent_id}" if self.site is None else self.site)
         for name in ("site", "federation"):
             require_name(name, getattr(self, name))
         for name, low in (("initial", 1), ("num_agents", self.agent_id + 1)):
             if getattr(self, name) is not None:
-                self._set(name, require_count(name, getattr(self, name), low))
+                count = require_count(name, getattr(self, name), low, MAX_AGENTS)
+                self._set(name, count)
+        size = (self.num_agents or 1) * self.num_initial * len(self.space.parameters)
+        if size > MAX_DESIGN:
+            raise SettingsError(
+                f"num_agents times initial times parameters must be at most "
+                f"{MAX_DESIGN}, got {size}. Lower initial, or leave num_agents out."
+            )
         self._set("noise", plain(self.noise))
         if self.noise is not None and not (
             is_finite_number(self.noise) and 0.0 <= self.noise <= MAX_VALUE

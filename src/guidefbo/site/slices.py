@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guidefbo.agent.guidance.field import GuidanceField
+from guidefbo.agent.side import Aiming
 from guidefbo.core.arrays import OtherValues, Point, Points, Values, frozen_array
 from guidefbo.core.space.goal import SIGNS
 from guidefbo.core.space.parameters import Bool, Choice, Int, Parameter
@@ -15,6 +16,7 @@ from guidefbo.core.space.space import SLACK, Space
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import GuidanceState
 from guidefbo.site.trial import Trial, TrialState
+from guidefbo.wire.consensus import ConsensusPacket
 from guidefbo.wire.guide import GuidancePacket
 
 NUM_GRID = 101
@@ -46,7 +48,9 @@ class Slice:
     feasible: NDArray[np.bool_]
     """(n,) whether the constraints hold there."""
     guidance: Values | None
-    """(n,) the field G between 0 and 1, None where no guidance is active."""
+    """(n,) the field G between 0 and 1 with that value, the others where it is
+    strongest; None where no field is active. Along the slice alone most of it would be
+    out of sight: in ten dimensions it hardly ever passes near."""
     at: int
     """Which of them is the recommended value."""
     observed_x: OtherValues
@@ -77,9 +81,7 @@ def slices_of(agent: Agent) -> tuple[Slice, ...]:
     gp, _, units = fitted
     done, sign = in_state(agent, TrialState.DONE), SIGNS[agent.goal]
     _, told = told_of(done)
-    x, field, held = agent.space.to_unit(best.values), None, agent.guidance
-    if held.state == GuidanceState.ACTIVE and isinstance(held.packet, GuidancePacket):
-        field = GuidanceField.of(held.packet.components)
+    x, field = agent.space.to_unit(best.values), field_of(agent)
     slices: list[Slice] = []
     for name, parameter in agent.space.parameters.items():
         seen = [trial.values[name] for trial in done]
@@ -103,13 +105,29 @@ def slices_of(agent: Agent) -> tuple[Slice, ...]:
                 low=frozen_array(ends[0]),
                 high=frozen_array(ends[1]),
                 feasible=feasible,
-                guidance=None if field is None else frozen_array(field(X)),
+                guidance=None
+                if field is None
+                else frozen_array(_strongest(field, agent.space, name, X)),
                 at=values.index(best.values[name]),
                 observed_x=frozen_array(seen),
                 observed=frozen_array(told),
             )
         )
     return tuple(slices)
+
+
+def field_of(agent: Agent) -> GuidanceField | None:
+    """Return where the guidance in use points; None without, or if it is no field."""
+    held, fitted = agent.guidance, agent.fitted
+    if held.state != GuidanceState.ACTIVE or fitted is None:
+        return None
+    packet, side = held.packet, agent.setup.policy().side
+    if isinstance(side, Aiming):
+        packet = side.aimed(fitted.posterior, packet)
+    if not isinstance(packet, GuidancePacket | ConsensusPacket):
+        return None
+    components = packet.components
+    return GuidanceField.of(components) if len(components) else None
 
 
 def importance_of(agent: Agent) -> Importance | None:
@@ -141,6 +159,20 @@ def told_of(trials: list[Trial]) -> tuple[Values, Values]:
     """Return the ids of trials with a value, and the values."""
     ids = np.array([trial.id for trial in trials], dtype=np.float64)
     return ids, np.array([trial.value for trial in trials], dtype=np.float64)
+
+
+def _strongest(field: GuidanceField, space: Space, name: str, X: Points) -> Values:
+    """Return G at each value of a parameter, the others where it is strongest.
+
+    The largest value of the field over points that have that value and are otherwise
+    at the middle of a component, between steps and options where that lies there.
+    """
+    place, found = space.places[name], field(X)
+    for center in field.centers:
+        moved = np.tile(center, (len(X), 1))
+        moved[:, place] = X[:, place]
+        found = np.maximum(found, field(moved))
+    return found
 
 
 def _grid(parameter: Parameter, recommended: Any, seen: list[Any]) -> list[Any]:

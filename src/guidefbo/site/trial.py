@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any, NoReturn, cast
 
 from guidefbo.agent.dataset import MAX_VALUE
-from guidefbo.core.checks import is_finite_number, plain, shown
+from guidefbo.core.checks import is_finite_number, is_plain_text, plain, shown
 from guidefbo.core.errors import DataError
 
 
@@ -157,6 +157,13 @@ class Best:
         )
 
 
+def one_line(reason: str) -> str:
+    """Return a reason, say a traceback, with its lines one after the other."""
+    if is_plain_text(reason):
+        return reason
+    return " ".join(part for line in reason.splitlines() for part in line.split())
+
+
 def check_told(value: Any, std: Any, failed: Any) -> None:
     """Refuse what is neither a finite value nor a failure."""
     value, std = plain(value), plain(std)
@@ -165,6 +172,11 @@ def check_told(value: Any, std: Any, failed: Any) -> None:
             raise DataError(
                 "Expected either a value or failed='reason', got "
                 f"value={shown(value)}, std={shown(std)}, failed={shown(failed)}."
+            )
+        if not is_plain_text(one_line(failed)):
+            raise DataError(
+                "Expected a reason that can be printed, without control characters, "
+                f"got failed={shown(failed)}."
             )
         return
     if not is_finite_number(value) or abs(value) > MAX_VALUE:

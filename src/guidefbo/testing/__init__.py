@@ -1,4 +1,4 @@
-"""Contract suites that anybody's strategy, rule or message can be put through.
+"""Contract suites for strategies, rules, posteriors and messages, of any author.
 
 Each suite is a plain function that raises `AssertionError` with a sentence:
 

@@ -1,4 +1,4 @@
-"""The contract of a strategy's private half."""
+"""The contract of a strategy's agent side."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -37,7 +37,7 @@ def check_agent_side(
     dimension.
 
     Args:
-        side: The strategy's private half.
+        side: The strategy's agent side.
         packets: Answers of its server in the same number of dimensions.
         misfits: Packets of the same type that do not fit: of other dimensions, or of
             other settings.

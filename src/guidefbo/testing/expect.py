@@ -1,4 +1,4 @@
-"""Assertions that speak in sentences and survive `python -O`."""
+"""Assertions with a sentence as their message, which `python -O` does not remove."""
 
 from collections.abc import Callable
 

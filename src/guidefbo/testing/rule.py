@@ -5,6 +5,7 @@ import numpy as np
 from guidefbo.agent.decision.rule import Acquisition, Rule
 from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.agent.surrogate.sums import by_sums
+from guidefbo.agent.surrogate.trend import TrendPosterior
 from guidefbo.core.arrays import Points, Values
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.testing.examples import (
@@ -17,7 +18,7 @@ from guidefbo.testing.posterior import ROUNDING
 
 
 def check_rule(rule: Rule, *, dim: int = 3, seed: int = 0) -> None:
-    """Check a rule on a local and on an interventional posterior.
+    """Check a rule on a local posterior, an interventional one and one with a trend.
 
     Shapes and finite values; the gradient against finite differences; the same stream
     giving the same acquisition; a point's acquisition independent of the points it is
@@ -29,7 +30,8 @@ def check_rule(rule: Rule, *, dim: int = 3, seed: int = 0) -> None:
         seed: Root of the example.
     """
     local = example_posterior(dim, seed)
-    for posterior in (local, guided_posterior(local)):
+    trend = TrendPosterior.fit(local)
+    for posterior in (local, guided_posterior(local), trend):
         _check_on(rule, posterior, seed)
 
 

@@ -1,4 +1,4 @@
-"""The contract of a strategy's shared half."""
+"""The contract of a strategy's server side."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ def check_server_side(
     the uploads stay as they are; one site alone and no site at all are served too.
 
     Args:
-        server: The strategy's shared half.
+        server: The strategy's server side.
         uploads: A few valid uploads by the names of their sites.
         seed: Root of the server's randomness.
     """

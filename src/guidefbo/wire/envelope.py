@@ -12,16 +12,18 @@ from dataclasses import dataclass, fields
 from hashlib import sha256
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from guidefbo.core.checks import is_whole_number, shown
+from guidefbo.core.checks import shown
 from guidefbo.core.errors import WireError
 from guidefbo.core.names import NAME_RULE, is_name
 
 FORMAT = "guidefbo-message"
 VERSION = 2
 MAX_BYTES = 1 << 20
-"""Longest message accepted; a packet of 100 full components in d = 30 fits."""
+"""Longest message accepted; a packet of 100 full components in d = 27 always fits."""
 MAX_SEQUENCE = 10**12
-"""Largest sequence number: more results than all sites together will ever have."""
+"""Largest sequence number of an upload: more results than a site will ever have."""
+MAX_UPLOADS = 10**6
+"""Most uploads that a packet can be made of."""
 
 
 class Message(Protocol):
@@ -121,8 +123,10 @@ class PacketHead:
 
     def __post_init__(self) -> None:
         _check_name("site", self.site)
-        for name in ("sequence", "answers", "num_uploads"):
-            _check_number(name, getattr(self, name), 0)
+        # A sum has the room of all it is made of: no upload can spoil the packets.
+        _check_number("sequence", self.sequence, 0, MAX_SEQUENCE * MAX_UPLOADS)
+        _check_number("answers", self.answers, 0)
+        _check_number("num_uploads", self.num_uploads, 0, MAX_UPLOADS)
         _check_name("made_of", self.made_of)
 
     @property
@@ -176,9 +180,9 @@ def _check_name(what: str, value: Any) -> None:
         raise WireError(f"{what} must be {NAME_RULE}, got {shown(value)}.")
 
 
-def _check_number(what: str, value: Any, low: int) -> None:
-    if not is_whole_number(value) or not low <= value <= MAX_SEQUENCE:
+def _check_number(what: str, value: Any, low: int, high: int = MAX_SEQUENCE) -> None:
+    # Python's own integers alone: JSON knows no others.
+    if type(value) is not int or not low <= value <= high:
         raise WireError(
-            f"{what} must be a whole number from {low} to {MAX_SEQUENCE}, got "
-            f"{shown(value)}."
+            f"{what} must be a whole number from {low} to {high}, got {shown(value)}."
         )

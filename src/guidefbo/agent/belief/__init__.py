@@ -1,1 +1,1 @@
-"""The distribution over where the local optimum lies, and its summary."""
+"""Distributions of the location of the optimum, fitted to posterior samples of it."""

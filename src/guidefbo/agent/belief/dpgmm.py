@@ -1,4 +1,4 @@
-"""Dirichlet-process Gaussian mixture over optimum locations, the default belief."""
+"""Dirichlet-process Gaussian mixture of sampled optimum locations: the default."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ ACTIVE_SHARE = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirichletProcessMixture:
-    """Fit a truncated Dirichlet-process mixture; if nothing converges, one Gaussian."""
+    """Fits a truncated Dirichlet-process mixture, or else one Gaussian."""
 
     max_components: int = 10
     """Truncation of the process."""

@@ -1,8 +1,9 @@
-"""Diagonal and full covariances behind one face, for the mixture fit.
+"""One interface to diagonal and full covariances, for the mixture fit.
 
-A covariance is kept flat: d variances, or the d² entries of a matrix. The quadratic
-form of a point is then linear in the point's flat square, which turns the sweep over
-points into a matrix product for both kinds.
+A covariance is stored as a vector: d variances, or the d² entries of a matrix. The
+quadratic form xᵀ P x is then the inner product of two such vectors, P and the squares
+(or products) of the coordinates, so that all points are evaluated in one matrix
+product for both kinds.
 """
 
 from typing import Protocol
@@ -14,7 +15,7 @@ Flat = NDArray[np.float64]
 
 
 class Geometry(Protocol):
-    """How covariances of one kind are squared, inverted and applied."""
+    """Operations on covariances of one kind, diagonal or full, stored as vectors."""
 
     def square(self, V: Flat) -> Flat:
         """Return the flat square of vectors (..., d)."""

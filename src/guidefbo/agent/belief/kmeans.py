@@ -1,4 +1,4 @@
-"""Weighted k-means for several starts at once: where a mixture fit begins.
+"""Weighted k-means for several starts at once: initialises the mixture fit.
 
 References:
     Arthur and Vassilvitskii, k-means++: the advantages of careful seeding, SODA 2007.

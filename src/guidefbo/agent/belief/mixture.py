@@ -1,4 +1,4 @@
-"""What a belief is: a small Gaussian mixture over optimum locations."""
+"""The fitted distribution of the optimum location: a small Gaussian mixture."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,7 +12,7 @@ from guidefbo.core.arrays import Point, Points, Values
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimumBelief:
-    """Active components of a fitted mixture."""
+    """Components of a fitted mixture that carry more than negligible mass."""
 
     masses: Values
     """(K,) mixture weights."""
@@ -28,7 +28,7 @@ class OptimumBelief:
 
 
 class Belief(Protocol):
-    """A part that turns optimum samples into a mixture."""
+    """Fits a mixture to sampled optimum locations."""
 
     def __call__(
         self, samples: OptimumSamples, stream: np.random.Generator

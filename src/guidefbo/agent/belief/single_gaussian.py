@@ -1,4 +1,4 @@
-"""One Gaussian for all optimum samples: an ablation, and the last resort."""
+"""One Gaussian for all optimum samples: an ablation, and the fallback."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The conservative value attached to an uploaded component."""
+"""Lower confidence bound of the objective at an uploaded component, standardised."""
 
 from guidefbo.agent.dataset import scale_of
 from guidefbo.agent.surrogate.gp import GaussianProcess

@@ -33,7 +33,7 @@ from guidefbo.core.arrays import Points, Values
 
 @runtime_checkable
 class Observing(Protocol):
-    """A posterior that tells the values it was conditioned on."""
+    """A posterior that exposes the values it was conditioned on."""
 
     @property
     def y(self) -> Values:
@@ -43,7 +43,7 @@ class Observing(Protocol):
 
 @runtime_checkable
 class Mixed(Protocol):
-    """A posterior made of several."""
+    """A posterior that is a weighted mixture of several."""
 
     @property
     def parts(self) -> Iterable[tuple[float, Posterior]]:

@@ -6,8 +6,8 @@ h(u) = pdf(u) + u cdf(u),
 
     α(x) = log( 1/m Σ_k σ(x) h(u_k(x)) ),
 
-averaged in log space with a tail-stable log h, so that gradients survive far from any
-improvement.
+averaged in log space with a tail-stable log h, so that gradients do not underflow where
+an improvement is very unlikely.
 
 References:
     Letham et al., Constrained Bayesian optimization with noisy experiments, 2019.
@@ -117,7 +117,7 @@ class LogNoisyImprovement:
 
 
 class _Average(NamedTuple):
-    """The average over the fantasies, and what its slope is made of."""
+    """The average over the fantasies, and the terms of its gradient."""
 
     value: Values
     u: Matrix

@@ -1,8 +1,8 @@
-"""What becomes of a query that repeats an observed input exactly.
+"""What to do when the next query equals an observed input exactly.
 
 Most methods ask again: under noise, a repeat is one more observation. FTS and FMTBO
-evaluate a uniform random point instead, which may itself be an old one where there
-are few: nothing is drawn until something new turns up.
+evaluate one uniform random point instead. In a small discrete domain that may have
+been observed as well; no second point is drawn.
 
 References:
     Dai, Low and Jaillet, Federated Bayesian optimization via Thompson sampling,

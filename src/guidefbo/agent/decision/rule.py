@@ -1,7 +1,7 @@
 """The contract of a decision rule.
 
-A rule turns a posterior into an acquisition, a function the search maximises. It knows
-nothing of guidance: the interventional posterior is a posterior.
+A rule turns a posterior into an acquisition function, which the search maximises. It
+uses the `Posterior` protocol alone, so the same rule works with and without guidance.
 """
 
 from typing import Protocol
@@ -25,7 +25,7 @@ class Acquisition(Protocol):
 
 
 class Rule(Protocol):
-    """A way to decide."""
+    """A decision rule, such as UCB, noisy EI or Thompson sampling."""
 
     def acquisition(
         self, posterior: Posterior, stream: np.random.Generator

@@ -1,12 +1,13 @@
-"""One multi-start search for every acquisition and every domain.
+"""Multi-start maximisation of an acquisition over continuous and discrete coordinates.
 
-Quasi-random points are scored, starts are drawn among them in favour of high scores
-(the best one always included), and all starts climb together: the acquisition of each
-depends on its own coordinates only, so the sum over starts is one smooth function of
-all coordinates, and a single L-BFGS-B run serves all starts with batched evaluations.
+Quasi-random points are scored, and starts are drawn among them with a probability that
+grows with the score (the best one is always included). One L-BFGS-B run maximises the
+sum of the acquisition over all starts: each term depends on its own start only, so the
+maximisations do not interact, and every evaluation is one batch.
 
-Steps and options have no slope. Where there are some, climbing the free coordinates
-alternates with moving every start to its best neighbour, one step or option changed.
+Integer steps and options of a choice have no gradient. Where a domain has some,
+L-BFGS-B on the continuous coordinates alternates with a coordinate search that tries
+every step or option of one parameter at a time.
 """
 
 from collections.abc import Callable
@@ -174,7 +175,7 @@ def move(
 
 
 class _TwoSteps(NamedTuple):
-    """An acquisition by way of sums over coordinates."""
+    """An acquisition evaluated from sums over coordinates, see `surrogate.sums`."""
 
     sums: Sums
     finish: Callable[[Matrix], Values]

@@ -1,4 +1,4 @@
-"""Thompson sampling: maximise one continuous path of the posterior, or a grid draw."""
+"""Thompson sampling: maximise one function drawn from the posterior."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -15,7 +15,7 @@ from guidefbo.core.settings import count
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThompsonSampling:
-    """The TS rule on a random-feature path."""
+    """The TS rule on a continuous sample path, approximated by random features."""
 
     num_features: int = count(500, "random features of a path")
 
@@ -76,7 +76,7 @@ class GridThompsonSampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peak:
-    """A path whose only feature is where it peaks: -|x - at|²."""
+    """The function -|x - at|²: stands for a draw whose maximiser alone is known."""
 
     at: Point
     """The maximiser."""

@@ -1,1 +1,1 @@
-"""How received components widen the agent's own uncertainty."""
+"""Received components, as a factor on the local posterior's standard deviation."""

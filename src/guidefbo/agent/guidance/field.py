@@ -1,4 +1,4 @@
-"""The guidance field G: where the received components point, between 0 and 1."""
+"""The guidance field G, from 0 to 1: high near the received components."""
 
 from dataclasses import dataclass
 from typing import Self

@@ -1,8 +1,10 @@
-"""FI-GP, the interventional posterior: the local mean, a rescaled covariance.
+"""FI-GP, the interventional posterior: the local GP with a rescaled covariance.
 
     mean~(x) = mean(x),      cov~(x, x') = S(x) cov(x, x') S(x')
 
-It is a posterior like the local one, so a decision rule cannot tell them apart.
+S >= 1 is large near received components: an optimistic rule then looks there sooner,
+while the mean stays what the local data say. It satisfies the `Posterior` protocol like
+the local process.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The uncertainty scaling S = 1 + λ G, local in space or uniform."""
+"""The factor S = 1 + λ G on the standard deviation, local or constant."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

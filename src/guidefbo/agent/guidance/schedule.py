@@ -1,4 +1,4 @@
-"""How strongly guidance acts in round t."""
+"""The strength λ_t of guidance in round t."""
 
 from collections.abc import Callable
 from math import sqrt

@@ -1,1 +1,1 @@
-"""Functions drawn from the posterior, and where they peak."""
+"""Sample paths of the posterior, and their maximisers."""

@@ -1,7 +1,7 @@
-"""Where posterior paths peak on a shared candidate set: the optimum samples.
+"""Samples of the optimum location: maximisers of posterior paths over candidates.
 
-Two samplers of the same law: orthogonal features (fast, the default) and exact joint
-draws of the posterior on the candidates.
+Two samplers of the same distribution: paths by orthogonal random features (fast, the
+default) and exact joint draws of the posterior at the candidates.
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class OptimumSamples:
 
 
 class Sampler(Protocol):
-    """A part that draws optimum locations from a posterior."""
+    """Draws optimum locations from a posterior."""
 
     def __call__(
         self, gp: GaussianProcess, candidates: Points, address: Address

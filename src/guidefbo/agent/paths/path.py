@@ -1,7 +1,7 @@
-"""One continuous posterior path: exact GP mean plus a centred feature residual."""
+"""A continuous sample path: the exact posterior mean plus a feature residual."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -12,12 +12,28 @@ from guidefbo.agent.surrogate.sums import BySums, join
 from guidefbo.core.arrays import Matrix, Points, Values
 
 
+class MeanFunction(Protocol):
+    """The posterior mean that a path departs from."""
+
+    def predict_mean(self, X: Points) -> Values:
+        """Return the mean at the rows of X."""
+        ...
+
+    def mean_by_sums(self) -> BySums[Values] | None:
+        """Return the mean, by sums."""
+        ...
+
+    def mean_and_gradient(self, X: Points) -> tuple[Values, Points]:
+        """Return the mean and its gradient at the rows of X."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeaturePath:
     """A function f̂(x) = mean(x) + φ(x)'(weight_draw - weight_mean)."""
 
-    gp: GaussianProcess
-    """The posterior the path was drawn from."""
+    mean: MeanFunction
+    """What the features are added to: the mean of the posterior."""
     features: FeatureMap
     """Its feature map."""
     weights: Values
@@ -34,15 +50,15 @@ class FeaturePath:
         )
         posterior = WeightPosterior.of(features(gp.X), gp.noise)
         w = posterior.draw_centred(1, stream)[0]
-        return cls(gp=gp, features=features, weights=w.astype(np.float64))
+        return cls(mean=gp, features=features, weights=w.astype(np.float64))
 
     def value(self, X: Points) -> Values:
         """Return the path's values at the rows of X."""
-        return self._add(self.gp.predict_mean(X), self.features(X))
+        return self._add(self.mean.predict_mean(X), self.features(X))
 
     def by_sums(self) -> BySums[Values] | None:
         """Return the path's values, by sums."""
-        return join(self._add, self.gp.mean_by_sums(), self.features.by_sums())
+        return join(self._add, self.mean.mean_by_sums(), self.features.by_sums())
 
     def residual(self, X: Points) -> tuple[Values, Points]:
         """Return the centred residual and its gradient at the rows of X."""
@@ -52,9 +68,9 @@ class FeaturePath:
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the path's values and gradients at the rows of X."""
-        moments = self.gp.moments(X)
+        mean, mean_gradient = self.mean.mean_and_gradient(X)
         residual, gradient = self.residual(X)
-        return moments.mean + residual, moments.mean_gradient + gradient  # E09
+        return mean + residual, mean_gradient + gradient  # E09
 
     def _add(self, mean: Values, Phi: Matrix) -> Values:
         return mean + Phi @ self.weights  # E09

@@ -1,4 +1,4 @@
-"""What the agents of FTS and FTS-DE have in common: one feature map, one coin.
+"""What FTS and FTS-DE share: a random feature map, and when a packet is used.
 
 All agents hold the same random features, derived from the seed they share and never
 sent. A vector of weights then is a function that any of them can evaluate:
@@ -9,6 +9,9 @@ so that φ(x)'φ(x) = v at every x. The frequencies are those of an isotropic Ma
 kernel of one lengthscale for all agents. Weights are drawn with the variance v the
 sender chose; whoever receives them takes v = 1, since a positive factor moves no
 maximum.
+
+In round t an agent uses its own posterior draw with probability p_t, which grows with
+t, and else what it received.
 
 References:
     Dai, Low and Jaillet, Federated Bayesian optimization via Thompson sampling,
@@ -64,7 +67,7 @@ class SharedMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedPath:
-    """The function φ(x)'ω of somebody's weights, with v = 1."""
+    """The function φ(x)'ω of received weights, with v = 1."""
 
     features: SharedMap
     """The map of the run."""

@@ -1,1 +1,1 @@
-"""The private half of each strategy, one file each."""
+"""The agent's side of each federation strategy, one folder each."""

@@ -1,1 +1,1 @@
-"""The local Gaussian process: kernel, posterior and fit."""
+"""Models of the local objective: Gaussian processes, their posteriors and their fit."""

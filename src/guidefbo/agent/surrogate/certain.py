@@ -1,6 +1,7 @@
-"""A function taken for certain, as a posterior.
+"""A known function as a posterior, with next to no variance.
 
-What a Thompson sampler does with a path somebody else drew: it believes it.
+Federated Thompson sampling maximises a function that another agent drew; wrapped like
+this, every rule and the search work on it.
 """
 
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ CERTAIN_STD = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertainPosterior:
-    """All mass on one function."""
+    """The posterior whose mean is a given function and whose variance is negligible."""
 
     path: SamplePath
     """The function."""
@@ -62,7 +63,7 @@ class CertainPosterior:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertainFantasies:
-    """Draws of a certain function: nothing is left to chance."""
+    """Draws of a known function: all of them are equal."""
 
     posterior: CertainPosterior
     """Whose draws they are."""
@@ -71,7 +72,7 @@ class CertainFantasies:
 
     @property
     def observed(self) -> Points:
-        """The middle of the cube stands for the inputs nobody observed."""
+        """The middle of the cube: there are no observed inputs, and one is needed."""
         return np.full((1, self.posterior.dim), 0.5)
 
     @property

@@ -1,4 +1,4 @@
-"""How the posterior bends at a point: Hessian of the mean, covariance of the gradient.
+"""Second-order quantities of a GP: Hessian of the mean, covariance of the gradient.
 
 With z = (x - X_i) / ℓ, a = √(5 q) and q = |z|², the kernel's derivatives in q are
 

@@ -17,13 +17,23 @@ from guidefbo.agent.surrogate.kernel import (
     squared_distances,
 )
 from guidefbo.agent.surrogate.linalg import factorise, invert_factor
-from guidefbo.agent.surrogate.posterior import FantasyMoments
+from guidefbo.agent.surrogate.posterior import FantasyMoments, Posterior
 from guidefbo.agent.surrogate.sums import BySums
 from guidefbo.core.arrays import Matrix, Points, Values
 from guidefbo.core.designs import sobol
 
 NUGGET = 1e-7
 """Noise variance of a fantasised value, relative to the output scale."""
+
+
+def draw_values(
+    posterior: Posterior, X: Points, num_draws: int, stream: np.random.Generator
+) -> Matrix:
+    """Return (n, num_draws) joint draws at the rows of X, by quasi-Monte Carlo."""
+    mean, cov = posterior.joint(X)
+    uniforms = sobol(num_draws, len(X), stream)
+    z = ndtri(np.clip(uniforms, 1e-9, 1.0 - 1e-9))
+    return mean[:, None] + factorise(cov) @ z.T
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +55,7 @@ class LocalFantasies:
     ) -> Self:
         """Draw F by quasi-Monte Carlo from the joint posterior at the inputs."""
         hyper = gp.hyper
-        mean, cov = gp.joint(gp.X)
-        uniforms = sobol(num_fantasies, len(gp.X), stream)
-        z = ndtri(np.clip(uniforms, 1e-9, 1.0 - 1e-9))
-        F = mean[:, None] + factorise(cov) @ z.T
+        F = draw_values(gp, gp.X, num_fantasies, stream)
         K = matern52(
             squared_distances(gp.X, gp.X, hyper.lengthscales), hyper.outputscale
         )

@@ -33,15 +33,20 @@ STD_FLOOR = 1e-6
 """Smallest posterior std, relative to the prior's: below it is rounding error."""
 
 
-def conditional_std(w: Matrix, outputscale: float) -> Values:
-    """Return √(s - |w|²), with w = L^-1 k(X, x) one row a point, above its floor."""
-    variance = outputscale - np.einsum("ij,ij->i", w, w)
-    return np.sqrt(np.maximum(variance, STD_FLOOR**2 * outputscale))  # E03
+def conditional_std(w: Matrix, prior: float | Values) -> Values:
+    """Return √(prior - |w|²), above its floor.
+
+    Args:
+        w: L^-1 k(X, x), one row a point.
+        prior: Prior variance, of all points or of each.
+    """
+    variance = prior - np.einsum("ij,ij->i", w, w)
+    return np.sqrt(np.maximum(variance, STD_FLOOR**2 * prior))  # E03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hyperparameters:
-    """What the marginal likelihood fixes before anything is predicted."""
+    """Hyperparameters of the process, fitted by the marginal likelihood."""
 
     lengthscales: Point
     """One per coordinate of the unit cube."""
@@ -128,6 +133,12 @@ class GaussianProcess:
     def mean_by_sums(self) -> BySums[Values]:
         """Return the mean, by sums."""
         return self.distances_by_sums().then(self._predict_mean)
+
+    def mean_and_gradient(self, X: Points) -> tuple[Values, Points]:
+        """Return the mean and its gradient at the rows of X."""
+        k, slope = matern52_with_slope(self.distances(X), self.hyper.outputscale)
+        slope *= self.alpha
+        return self.hyper.mean + k @ self.alpha, self.contract(slope, X)
 
     def moments(self, X: Points) -> Moments:
         """Return mean, standard deviation and their gradients at the rows of X."""

@@ -1,4 +1,4 @@
-"""Cholesky with a jitter ladder, for matrices that ought to be positive definite."""
+"""Cholesky factors of nearly singular matrices: jitter is added only as needed."""
 
 import numpy as np
 from scipy.linalg import lapack

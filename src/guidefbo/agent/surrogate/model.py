@@ -1,4 +1,4 @@
-"""From a data set to a fitted posterior, with what is known about the noise."""
+"""The model of an agent: units, noise and hyperparameters, fitted to a data set."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """How an agent models its objective."""
+    """Settings of the Gaussian process model, and its fit."""
 
     noise_std: float | None
     """Standard deviation of one observation, or None to fit it."""

@@ -1,7 +1,7 @@
-"""What a decision rule may ask of a posterior.
+"""The interface of a posterior, on which decision rules and the search are built.
 
-The local Gaussian process and the interventional one (FI-GP) answer the same questions,
-so a rule never learns whether guidance was received.
+The local Gaussian process, the one with a quadratic trend and the interventional one
+(FI-GP) satisfy it, so a rule is written once for all of them.
 """
 
 from collections.abc import Callable
@@ -67,7 +67,7 @@ class SamplePath(Protocol):
 
 
 class Posterior(Protocol):
-    """A belief about the objective that a rule can decide on."""
+    """A distribution over functions on the unit cube, by its moments and draws."""
 
     @property
     def dim(self) -> int:

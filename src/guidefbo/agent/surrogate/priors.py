@@ -29,7 +29,7 @@ class LogPrior(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Priors:
-    """The paper's: Gamma lengthscales and output scale, log-normal noise."""
+    """Priors of the paper: Gamma lengthscales and output scale, log-normal noise."""
 
     lengthscale_shape: float = 3.0
     """Gamma shape of each lengthscale."""
@@ -69,11 +69,11 @@ class Priors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SitePriors:
-    """A site's: smoother the more parameters there are, values of unit spread.
+    """Priors for real sites: lengthscales that grow with the dimension, unit variance.
 
-    With many parameters and few results only a smooth model says anything at all; the
-    paper's lengthscales, the same in every dimension, then explain all values by
-    wiggles and nothing by noise.
+    With many parameters and few observations, the paper's lengthscales, which do not
+    grow with the dimension, overfit: short-range variation explains all values, noise
+    none, and the posterior away from the data is the prior.
     """
 
     lengthscale_log_mean: float = 2.0**0.5

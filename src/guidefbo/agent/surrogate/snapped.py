@@ -1,10 +1,11 @@
-"""A posterior over steps and options: the kernel sees them rounded.
+"""Integers and choices: a posterior evaluated at rounded inputs.
 
-    k'(x, x') = k(r(x), r(x'))       with r the middle of a point's cell
+    k'(x, x') = k(r(x), r(x'))       with r(x) the admissible point nearest to x
 
-Rounding inside the kernel makes the model constant within a cell, so its uncertainty
-vanishes at a measured value and not only at the one position that stands for it. The
-wrapper rounds what it is asked about; what it was conditioned on is rounded already.
+With rounding inside the kernel the model is constant on the set of points that round to
+the same value, and its uncertainty is small on all of that set once the value has been
+measured. The wrapper rounds the points it is evaluated at; the data are rounded
+already.
 
 References:
     Garrido-Merchán and Hernández-Lobato, Dealing with categorical and integer-valued
@@ -30,7 +31,7 @@ from guidefbo.core.domain import Domain
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnappedPosterior:
-    """A posterior asked at the middle of every point's cell."""
+    """A posterior evaluated at rounded points."""
 
     inner: Posterior
     """Conditioned on snapped inputs."""
@@ -82,7 +83,7 @@ def unrounded(posterior: Posterior) -> Posterior:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnappedFantasies:
-    """Fantasies asked at the middle of every point's cell."""
+    """Fantasies evaluated at rounded points."""
 
     inner: Fantasies
     """The fantasies of the inner posterior."""
@@ -124,7 +125,7 @@ class SnappedFantasies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnappedPath:
-    """A path asked at the middle of every point's cell."""
+    """A sample path evaluated at rounded points."""
 
     inner: SamplePath
     """The path of the inner posterior."""

@@ -1,12 +1,12 @@
-"""Functions of a point by way of sums over its coordinates.
+"""Fast evaluation of functions when one coordinate of a point changes.
 
-All that a kernel, a random feature or a bump of guidance wants to know of a point x are
-sums over its coordinates, squared distances and angles among them:
+Kernels, random features and guidance components depend on a point x through sums over
+its coordinates, such as squared distances and inner products:
 
     S_i(x) = c_i + Σ_j (a_ji x_j² + b_ji x_j).
 
-A search that changes one coordinate at a time keeps the sums, and a changed point costs
-one term of each instead of all d.
+A search over discrete coordinates changes one of them at a time. It stores the sums and
+replaces one term of each, instead of computing all d terms anew.
 """
 
 from collections.abc import Callable, Sequence
@@ -87,7 +87,7 @@ class Quadratics:
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """The coordinates as sums of their own: whole points, for what knows no sums."""
+    """The point itself as d sums, for functions that have no such form."""
 
     dim: int
     """Number of coordinates."""
@@ -111,7 +111,7 @@ class Coordinates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BySums(Generic[T]):
-    """A function of a point, taken in two steps: sums, and what is made of them."""
+    """A function of a point in two steps: the sums, then a function of the sums."""
 
     sums: Quadratics
     """The sums."""
@@ -131,9 +131,17 @@ def angles_by_sums(frequencies: Matrix, phases: Reals) -> BySums[Matrix]:
     return BySums(sums=sums, finish=lambda S: S)
 
 
+def coordinates_by_sums(dim: int) -> BySums[Matrix]:
+    """Return the point itself, each coordinate a sum of one term."""
+    sums = Quadratics(
+        squares=np.zeros((dim, 1)), slopes=np.eye(dim), constants=np.zeros(dim)
+    )
+    return BySums(sums=sums, finish=lambda S: S)
+
+
 @runtime_checkable
 class Summed(Protocol):
-    """What can be evaluated by sums: a posterior, a path, an acquisition."""
+    """A posterior, path or acquisition that can be evaluated from the sums."""
 
     def by_sums(self) -> BySums[Any] | None:
         """Return what it predicts, by sums; None where its parts know none.

@@ -1,21 +1,26 @@
-"""A bowl for the whole box under the local surprises.
+"""Quadratic trend plus Gaussian process.
 
-Lengthscales that suit the ripples of an objective hide its large shape. Here the large
-shape has a model of its own, a quadratic without cross terms, and the process keeps the
-rest:
+The objective is the sum of a quadratic polynomial without cross terms and a Gaussian
+process, and both are inferred together:
 
-    f(x) = φ(u)ᵀ β + r(x),        u = x - 1/2,        r ~ GP(m, ρ k)
-    φ(u) = (1, u_1 .. u_d, Σ_j q_j, q_1 .. q_d),      q_j = u_j² - 1/12
-    β ~ N(β0, S)
+    f(x) = φ(x)ᵀ β + r(x),        β ~ N(θ, diag(S)),        r ~ GP(m, ρ k)
+    φ(x) = (1, u_1 .. u_d, Σ_j q_j, q_1 .. q_d),     u = x - 1/2,     q_j = u_j² - 1/12
 
-One bend is shared by all coordinates, and each may differ from it somewhat: 30 points
-tell one bend in ten dimensions, not ten. β is integrated out, so φ S φᵀ joins the
-kernel; ρ, the share of the fitted process that is left, is the likeliest of a few.
+With β integrated out this is one Gaussian process of mean m + φᵀ θ and kernel
+ρ k(x, x') + φ(x)ᵀ diag(S) φ(x'), so that every answer has a closed form and one
+Cholesky factor serves them all. ρ, the share of the fitted process's variance that is
+left beside the quadratic, is the one of highest marginal likelihood among a few.
+
+Why: lengthscales fitted to short-range variation say nothing far from the data. The
+quadratic carries what the objective does over the whole cube.
+
+The curvature of coordinate j is the sum of a shared coefficient and one of its own:
+30 observations in ten dimensions determine one curvature, not ten.
 
 References:
     Rasmussen and Williams, Gaussian Processes for Machine Learning, section 2.7.
     Gelman and Hill, Data Analysis Using Regression and Multilevel Models, 2007: partial
-    pooling, here of bends.
+    pooling, here of curvatures.
 """
 
 from dataclasses import dataclass, replace
@@ -30,48 +35,100 @@ from guidefbo.agent.surrogate.curvature import (
     gradient_cross,
     mean_hessian,
 )
-from guidefbo.agent.surrogate.gp import GaussianProcess
-from guidefbo.agent.surrogate.kernel import matern52, matern52_with_slope
+from guidefbo.agent.surrogate.gp import GaussianProcess, conditional_std
+from guidefbo.agent.surrogate.kernel import (
+    matern52,
+    matern52_with_slope,
+    squared_distances,
+)
 from guidefbo.agent.surrogate.linalg import factorise, invert_factor
-from guidefbo.agent.surrogate.sums import BySums, Quadratics, join
+from guidefbo.agent.surrogate.posterior import Fantasies, Moments, SamplePath
+from guidefbo.agent.surrogate.sums import (
+    BySums,
+    Quadratics,
+    coordinates_by_sums,
+    join,
+)
 from guidefbo.core.arrays import Matrix, Point, Points, Values
 
-BEND, BEND_SD = -2.0, 0.8
-"""Prior of the shared bend, in units of the data's standard deviation: downwards. The
-optimum is inside the box as a rule; without it noise sends the summit to a corner."""
+CURVATURE, CURVATURE_SD = -2.0, 0.8
+"""Default prior of the shared curvature coefficient, in standard deviations of the
+data: negative, as for a maximum inside the cube. Without it, noise alone would often
+put the quadratic's maximum into a corner."""
 LEVEL_SD, SLOPE_SD, DIFFERENCE_SD = 1.0, 2.0, 1.0
-"""Prior standard deviations of the other terms, in the same units, about nought."""
+"""Default prior standard deviations of the other coefficients, in the same units; their
+prior means are zero."""
 SHARES = (1.0, 0.1, 0.01)
-"""What may be left of the process's variance beside a trend."""
-MAX_POINTS = 256
-"""Observations a trend is fitted to: more tell it nothing new, at cubic cost."""
+"""Values of ρ that are compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrendPrior:
+    """Independent normal priors of the 2d + 2 coefficients β, in the order of φ."""
+
+    means: Values
+    """θ."""
+    variances: Values
+    """S; a coefficient of variance zero is fixed at its mean."""
+
+    @classmethod
+    def default(cls, gp: GaussianProcess) -> Self:
+        """Return a weak prior in units of the standard deviation of the data."""
+        d = gp.dim
+        # Equal values have a standard deviation of rounding error, not of zero.
+        scale = float(gp.y.std()) if np.ptp(gp.y) > 0.0 else 0.0
+        kinds = [1, d, 1, d]
+        means = np.repeat([0.0, 0.0, CURVATURE, 0.0], kinds)
+        deviations = np.repeat([LEVEL_SD, SLOPE_SD, CURVATURE_SD, DIFFERENCE_SD], kinds)
+        return cls(means=scale * means, variances=(scale * deviations) ** 2)
+
+    @classmethod
+    def none(cls, dim: int) -> Self:
+        """Return the prior that fixes all coefficients at zero."""
+        nothing = np.zeros(2 * dim + 2)
+        return cls(means=nothing, variances=nothing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendPosterior:
-    """A quadratic and a Gaussian process, conditioned together."""
+    """The posterior of the sum, to be decided on like that of a plain process."""
 
     rest: GaussianProcess
-    """r: its kernel is ρ k, its alpha and factor are those of the sum."""
+    """The process r with kernel ρ k. Its `inverse_factor` and `alpha` are those of the
+    sum's covariance, so that its own predictions are not those of r."""
     weights: Values
     """Posterior mean of β, (2d + 2,)."""
-    prior: Values
-    """Prior variances of β."""
+    prior: TrendPrior
+    """Prior of β."""
 
     @classmethod
-    def fit(cls, gp: GaussianProcess) -> Self:
-        """Return the sum's posterior from the data of a fitted process."""
-        gp = _thin(gp)
-        F = _basis(gp.X)
-        bowl, S = _prior(gp)
-        trend = (F * S) @ F.T
+    def fit(
+        cls,
+        gp: GaussianProcess,
+        prior: TrendPrior | None = None,
+        *,
+        max_points: int | None = None,
+    ) -> Self:
+        """Return the posterior given the data and hyperparameters of a fitted process.
+
+        Args:
+            gp: The process without a trend.
+            prior: Of the coefficients; None: the default.
+            max_points: Condition on at most that many observations, of evenly spread
+                ranks; None: on all of them.
+        """
+        if max_points is not None and len(gp.y) > max_points:
+            gp = _thin(gp, max_points)
+        prior = TrendPrior.default(gp) if prior is None else prior
+        F = basis(gp.X)
+        trend = (F * prior.variances) @ F.T
         trend.flat[:: len(F) + 1] += gp.noise
         kernel = matern52(gp.distances(gp.X), gp.hyper.outputscale)
-        r = gp.y - gp.hyper.mean - F @ bowl
+        residual = gp.y - gp.hyper.mean - F @ prior.means
         factors = [factorise(trend + share * kernel) for share in SHARES]
-        likeliest = int(np.argmax([_evidence(L, r) for L in factors]))
+        likeliest = int(np.argmax([_evidence(L, residual) for L in factors]))
         L_inv = invert_factor(factors[likeliest])
-        alpha = L_inv.T @ (L_inv @ r)
+        alpha = L_inv.T @ (L_inv @ residual)
         s = SHARES[likeliest] * gp.hyper.outputscale
         rest = replace(
             gp,
@@ -79,13 +136,14 @@ class TrendPosterior:
             inverse_factor=L_inv,
             alpha=alpha,
         )
-        return cls(rest=rest, weights=bowl + S * (F.T @ alpha), prior=S)  # E83
+        weights = prior.means + prior.variances * (F.T @ alpha)  # E83
+        return cls(rest=rest, weights=weights, prior=prior)
 
     @classmethod
     def without_trend(cls, gp: GaussianProcess) -> Self:
-        """Return the process as it is, with a quadratic that is nought."""
-        nothing = np.zeros(2 * gp.dim + 2)
-        return cls(rest=gp, weights=nothing, prior=nothing)
+        """Return the process as it is, with a quadratic that is zero."""
+        prior = TrendPrior.none(gp.dim)
+        return cls(rest=gp, weights=prior.means, prior=prior)
 
     @property
     def dim(self) -> int:
@@ -93,43 +151,115 @@ class TrendPosterior:
         return self.rest.dim
 
     @property
+    def y(self) -> Values:
+        """Observed values."""
+        return self.rest.y
+
+    @property
+    def loadings(self) -> Matrix:
+        """(n, 2d + 2), φ(X) diag(S): prior covariance of the observed values and β."""
+        return basis(self.rest.X) * self.prior.variances
+
+    @property
     def value_at_data(self) -> Values:
-        """The mean at the observed inputs: what the noise leaves of the values."""
+        """The mean at the observed inputs."""
         return self.rest.y - self.rest.noise * self.rest.alpha
 
-    def value(self, X: Points) -> Values:
+    def predict(self, X: Points) -> tuple[Values, Values]:
+        """Return the mean and standard deviation at the rows of X."""
+        return self._predict(self.rest.distances(X), X)
+
+    def by_sums(self) -> BySums[tuple[Values, Values]] | None:
+        """Return the mean and standard deviation, by sums."""
+        points = coordinates_by_sums(self.dim)
+        return join(self._predict, self.rest.distances_by_sums(), points)
+
+    def predict_mean(self, X: Points) -> Values:
         """Return the mean at the rows of X."""
         return self.rest.predict_mean(X) + self._quadratic(X - 0.5)  # E84
 
-    def by_sums(self) -> BySums[Values] | None:
+    def mean_by_sums(self) -> BySums[Values] | None:
         """Return the mean, by sums."""
-        slopes, bends = self._terms
-        constant = self.weights[0] + (bends / 6.0 - slopes / 2.0).sum()
+        slopes, curvatures = self._terms
+        constant = self.weights[0] + (curvatures / 6.0 - slopes / 2.0).sum()
         quadratic = Quadratics(
-            squares=bends[:, None],
-            slopes=(slopes - bends)[:, None],
+            squares=curvatures[:, None],
+            slopes=(slopes - curvatures)[:, None],
             constants=np.array([constant]),
         )
         trend = BySums(sums=quadratic, finish=lambda S: S[:, 0])
         return join(_add, self.rest.mean_by_sums(), trend)
 
-    def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
+    def mean_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the mean and its gradient at the rows of X."""
+        mean, gradient = self.rest.mean_and_gradient(X)
+        slopes, curvatures = self._terms
+        U = X - 0.5
+        gradient += slopes + (2.0 * curvatures) * U
+        return mean + self._quadratic(U), gradient
+
+    def moments(self, X: Points) -> Moments:
+        """Return mean, standard deviation and their gradients at the rows of X."""
         gp = self.rest
         k, slope = matern52_with_slope(gp.distances(X), gp.hyper.outputscale)
-        slope *= gp.alpha
-        gradient = gp.contract(slope, X)
-        slopes, bends = self._terms
-        U = X - 0.5
-        gradient += slopes + (2.0 * bends) * U
-        return gp.hyper.mean + k @ gp.alpha + self._quadratic(U), gradient
+        Phi = basis(X)
+        w = (k + Phi @ self.loadings.T) @ gp.inverse_factor.T
+        std = conditional_std(w, self.prior_variance(Phi))
+        mean, mean_gradient = self.mean_and_gradient(X)
+        return Moments(
+            mean=mean,
+            std=std,
+            mean_gradient=mean_gradient,
+            std_gradient=self.std_gradient(X, w @ gp.inverse_factor, slope, std),
+        )
+
+    def joint(self, X: Points) -> tuple[Values, Matrix]:
+        """Return the mean vector and covariance matrix at the rows of X."""
+        gp = self.rest
+        k = matern52(gp.distances(X), gp.hyper.outputscale)
+        Phi = basis(X)
+        w = (k + Phi @ self.loadings.T) @ gp.inverse_factor.T
+        mean = gp.hyper.mean + k @ gp.alpha + self._quadratic(X - 0.5)
+        return mean, self.prior_covariance(X) - w @ w.T
+
+    def draw(self, X: Points, stream: np.random.Generator) -> Values:
+        """Return one joint draw of the values at the rows of X."""
+        mean, cov = self.joint(X)
+        return mean + factorise(cov) @ stream.standard_normal(len(X))
+
+    def fantasise(self, num_fantasies: int, stream: np.random.Generator) -> Fantasies:
+        """Condition on quasi-random draws of the values at the observed inputs."""
+        # Fantasies and paths are built from a posterior, hence imported late.
+        from guidefbo.agent.surrogate.trend_fantasies import TrendFantasies
+
+        return TrendFantasies.draw(self, num_fantasies, stream)
+
+    def sample_path(self, num_features: int, stream: np.random.Generator) -> SamplePath:
+        """Draw one continuous path with its mean at the exact posterior mean.
+
+        The random features of r and the polynomials φ are the features of one linear
+        model, whose weights are drawn together.
+        """
+        from guidefbo.agent.paths.features import FeatureMap
+        from guidefbo.agent.paths.path import FeaturePath
+        from guidefbo.agent.paths.weights import WeightPosterior
+
+        gp, root = self.rest, np.sqrt(self.prior.variances)
+        features = FeatureMap.draw(
+            num_features, gp.hyper.lengthscales, gp.hyper.outputscale, stream
+        )
+        Phi = np.hstack([features(gp.X), basis(gp.X) * root])
+        drawn = WeightPosterior.of(Phi, gp.noise).draw_centred(1, stream)[0]
+        of_rest, of_trend = np.split(drawn.astype(np.float64), [-len(root)])
+        mean = replace(self, weights=self.weights + root * of_trend)
+        return FeaturePath(mean=mean, features=features, weights=of_rest)
 
     @property
     def summit(self) -> Point:
         """Where in the cube the quadratic alone is highest."""
-        slopes, bends = self._terms
-        down = bends < 0.0
-        inside = -slopes / np.where(down, 2.0 * bends, -1.0)
+        slopes, curvatures = self._terms
+        down = curvatures < 0.0
+        inside = -slopes / np.where(down, 2.0 * curvatures, -1.0)
         return 0.5 + np.where(down, np.clip(inside, -0.5, 0.5), 0.5 * np.sign(slopes))
 
     def hessian(self, x: Point) -> Matrix:
@@ -157,58 +287,87 @@ class TrendPosterior:
         W = self.rest.inverse_factor @ cross
         return prior - W.T @ W
 
+    def prior_variance(self, Phi: Matrix) -> Values:
+        """Return the prior variance of f where the basis is Phi, one row a point."""
+        return self.rest.hyper.outputscale + Phi**2 @ self.prior.variances
+
+    def prior_covariance(self, X: Points) -> Matrix:
+        """Return the prior covariance of f at the rows of X."""
+        hyper, Phi = self.rest.hyper, basis(X)
+        q = squared_distances(X, X, hyper.lengthscales)
+        kernel = matern52(q, hyper.outputscale)
+        return kernel + (Phi * self.prior.variances) @ Phi.T
+
+    def std_gradient(self, X: Points, v: Matrix, slope: Matrix, std: Values) -> Points:
+        """Return the gradient of √(prior variance - c(x)ᵀ K⁻¹ c(x)).
+
+        Args:
+            X: Points, one a row.
+            v: (b, n), K⁻¹ c(x), with c the prior covariance of f(x) and the data.
+            slope: (b, n), derivative of the process's kernel in the squared distance.
+            std: The root itself.
+        """
+        half = pull_back_basis(basis(X) * self.prior.variances - v @ self.loadings, X)
+        half -= self.rest.contract(v * slope, X)
+        return half / std[:, None]
+
+    def _predict(self, q: Matrix, X: Points) -> tuple[Values, Values]:
+        """Return mean and std at the rows of X, whose distances to the data are q."""
+        gp = self.rest
+        k = matern52(q, gp.hyper.outputscale)
+        Phi = basis(X)
+        w = (k + Phi @ self.loadings.T) @ gp.inverse_factor.T
+        mean = gp.hyper.mean + k @ gp.alpha + self._quadratic(X - 0.5)
+        return mean, conditional_std(w, self.prior_variance(Phi))
+
     def _slopes(self, x: Point) -> tuple[Matrix, Matrix]:
-        """Return prior covariance of the trend's slopes at x, alone and with data."""
+        """Return the prior covariance of the quadratic's gradient at x, and with data.
+
+        (d, d), and (n, d) with the observed values.
+        """
         d, u = self.dim, x - 0.5
         G = np.hstack([np.zeros((d, 1)), np.eye(d), 2.0 * u[:, None], np.diag(2.0 * u)])
-        GS = G * self.prior
-        return GS @ G.T, _basis(self.rest.X) @ GS.T
+        GS = G * self.prior.variances
+        return GS @ G.T, basis(self.rest.X) @ GS.T
 
     def _quadratic(self, U: Points) -> Values:
-        slopes, bends = self._terms
-        return self.weights[0] - bends.sum() / 12.0 + U @ slopes + U**2 @ bends
+        slopes, curvatures = self._terms
+        level = self.weights[0] - curvatures.sum() / 12.0
+        return level + U @ slopes + U**2 @ curvatures
 
     @property
     def _terms(self) -> tuple[Values, Values]:
-        """Slopes and bends of the quadratic at the middle of the cube, (d,) each."""
+        """Coefficients of u and of u² in the mean of the quadratic, (d,) each."""
         d, β = self.dim, self.weights
         return β[1 : d + 1], β[d + 1] + β[d + 2 :]
 
 
-def _add(mean: Values, trend: Values) -> Values:
-    return mean + trend
-
-
-def _prior(gp: GaussianProcess) -> tuple[Values, Values]:
-    """Return means and variances of β before the data, (2d + 2,) each."""
-    d = gp.dim
-    # Equal values have a standard deviation of rounding error, not of nought.
-    scale = float(gp.y.std()) if np.ptp(gp.y) > 0.0 else 0.0
-    kinds = [1, d, 1, d]
-    means = np.repeat([0.0, 0.0, BEND, 0.0], kinds)
-    deviations = np.repeat([LEVEL_SD, SLOPE_SD, BEND_SD, DIFFERENCE_SD], kinds)
-    return scale * means, (scale * deviations) ** 2
-
-
-def _evidence(L: Matrix, r: Values) -> float:
-    """Return the log likelihood of r ~ N(0, L Lᵀ), up to a constant."""
-    z, _ = lapack.dtrtrs(L, r, lower=1)
-    return float(-np.log(np.diagonal(L)).sum() - 0.5 * (z @ z))
-
-
-def _basis(X: NDArray[np.float64]) -> Matrix:
+def basis(X: NDArray[np.float64]) -> Matrix:
     """Return φ at the rows of X, (n, 2d + 2)."""
     U = X - 0.5
     Q = U**2 - 1.0 / 12.0
     return np.hstack([np.ones((len(X), 1)), U, Q.sum(axis=1, keepdims=True), Q])
 
 
-def _thin(gp: GaussianProcess) -> GaussianProcess:
-    """Return the process with at most `MAX_POINTS` data, of evenly spread ranks."""
-    n = len(gp.y)
-    if n <= MAX_POINTS:
-        return gp
-    ranks = np.linspace(0, n - 1, MAX_POINTS).round().astype(np.intp)
+def pull_back_basis(sensitivity: Matrix, X: Points) -> Points:
+    """Return Σ_a C_ba ∂φ_a(x_b)/∂x_b for sensitivities C, (b, 2d + 2)."""
+    C, d = sensitivity, X.shape[1]
+    return C[:, 1 : d + 1] + 2.0 * (X - 0.5) * (C[:, [d + 1]] + C[:, d + 2 :])
+
+
+def _add(mean: Values, trend: Values) -> Values:
+    return mean + trend
+
+
+def _evidence(L: Matrix, residual: Values) -> float:
+    """Return the log likelihood of a residual ~ N(0, L Lᵀ), up to a constant."""
+    z, _ = lapack.dtrtrs(L, residual, lower=1)
+    return float(-np.log(np.diagonal(L)).sum() - 0.5 * (z @ z))
+
+
+def _thin(gp: GaussianProcess, max_points: int) -> GaussianProcess:
+    """Return the process with some of its data; its factor is to be made anew."""
+    ranks = np.linspace(0, len(gp.y) - 1, max_points).round().astype(np.intp)
     kept = np.sort(np.argsort(gp.y, kind="stable")[ranks])
     return replace(
         gp,

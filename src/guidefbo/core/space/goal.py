@@ -1,4 +1,4 @@
-"""Which way is better: everything inside is maximised, signs turn at the door."""
+"""Maximise or minimise: signs change on entry, all code behind maximises."""
 
 from types import MappingProxyType
 from typing import Any

@@ -13,7 +13,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from guidefbo.core.checks import is_finite_number, is_whole_number, plain, shown
+from guidefbo.core.checks import (
+    is_finite_number,
+    is_plain_text,
+    is_whole_number,
+    plain,
+    shown,
+)
 from guidefbo.core.errors import SpaceError
 
 LARGEST = 1e150
@@ -121,7 +127,7 @@ class Float:
 
     def from_unit(self, u: float) -> float:
         """Return the value at position u of the unit interval."""
-        # Nobody weighs 5e-17 of anything: within rounding of an end, it is the end.
+        # 5e-17 instead of 0 is rounding error: so close to an end, it is the end.
         if u <= EDGE or u >= 1.0 - EDGE:
             return float(self.low if u <= EDGE else self.high)
         if self.log:
@@ -304,12 +310,18 @@ class Choice:
                     "An option must be a text, a finite number, True or False, got "
                     f"{shown(option)}. Write Choice('a', 'b'), not a list."
                 )
+            if isinstance(option, str) and not is_plain_text(option):
+                raise SpaceError(
+                    "An option must be a text of one line that can be printed, without "
+                    f"control characters, got {shown(option)}."
+                )
+        options = tuple(plain(option) for option in options)
         if not 2 <= len(options) <= MAX_OPTIONS or len(set(options)) != len(options):
             raise SpaceError(
                 f"Choice needs 2 to {MAX_OPTIONS} different options, got "
                 f"{shown(options)}."
             )
-        self._options = tuple(plain(option) for option in options)
+        self._options = options
 
     @property
     def options(self) -> tuple[str | float | bool, ...]:

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from guidefbo.core.arrays import Point
-from guidefbo.core.checks import shown
+from guidefbo.core.checks import is_plain_text, shown
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SpaceError
 from guidefbo.core.space.constraints import AtMost, Constraint, SumTo
@@ -21,7 +21,7 @@ from guidefbo.core.space.polytope import Polytope
 SLACK = 0.01
 """How far a told result may miss a constraint, relative to its bound or its largest
 term: a scale that reads three digits never weighs a mixture to exactly one."""
-FORBIDDEN = frozenset("=,\n\r\t")
+FORBIDDEN = frozenset("=,")
 """Characters that would make name=value,name=value ambiguous."""
 
 
@@ -44,10 +44,12 @@ class Space:
                     f"Parameter {name} must be a Float, Int, Choice or Bool, got "
                     f"{shown(parameter)}."
                 )
-            if not name.strip() or name != name.strip() or set(name) & FORBIDDEN:
+            is_trimmed = bool(name) and name == name.strip()
+            if not is_trimmed or set(name) & FORBIDDEN or not is_plain_text(name):
                 raise SpaceError(
-                    "A parameter's name must be a text without '=', ',' and line "
-                    f"breaks, not blank at its ends, got {name!r}."
+                    "A parameter's name must be a text without '=', ',', line breaks "
+                    "and control characters, not blank at its ends, got "
+                    f"{shown(name)}."
                 )
         self._parameters = MappingProxyType(dict(parameters))
         self._constraints: tuple[Constraint, ...] = ()

@@ -1,1 +1,1 @@
-"""The shared half of each strategy, one file each."""
+"""The server's side of each federation strategy, one folder each."""

@@ -1,1 +1,1 @@
-"""The private half of cgp."""
+"""The agent's side of the strategy cgp."""

@@ -1,4 +1,8 @@
-"""CGP's agent: show the surest design, believe those that should beat the own best.
+"""CGP's agent: consensus-constrained Gaussian processes.
+
+It uploads the design of highest lower confidence bound. Received designs are those that
+other agents expect to exceed this agent's best mean; the posterior is conditioned on
+exceeding it at as many of them as the local data do not rule out.
 
 References:
     Chen, Jiang, Qin and Al Kontar, Multi-agent collaborative Bayesian optimization via
@@ -35,7 +39,7 @@ JITTER = 1e-10
 
 
 class Consensus(NamedTuple):
-    """Which designs exceed a level, and draws of the values where they do."""
+    """The designs taken to exceed a level, and draws of their values."""
 
     is_accepted: NDArray[np.bool_]
     """(m,)."""
@@ -88,7 +92,7 @@ class CgpAgent:
         t: int,
         address: Address,
     ) -> Posterior:
-        """Return the constrained posterior, or the local one if nothing is believed."""
+        """Return the constrained posterior, or the local one if none is accepted."""
         del t
         if packet is None or not len(packet):
             return posterior
@@ -151,11 +155,11 @@ def believe(
     max_models: int,
     stream: np.random.Generator,
 ) -> Consensus | None:
-    """Return the most the local evidence lets one believe of values above a level.
+    """Return the largest set of values above a level that is not too improbable.
 
     Each joint draw of the values shows a pattern of which exceed the level. Among the
-    patterns that occur, the one with most values above it is believed (the commoner of
-    two alike), and draws that show it are what the values may be. None where a single
+    patterns that occur often enough, the one with most values above it is taken (the
+    more frequent of two with as many), with the draws that show it. None where a single
     pattern occurs: in practice the one with no value above the level.
 
     Args:

@@ -1,8 +1,9 @@
 """The consensus-constrained posterior: a mixture of GPs that differ in pseudo-data.
 
-Believing that f exceeds a level at p designs is realised by S models, each given the
-local data and pseudo-values of f at the designs, F_s (p,), drawn where the belief is
-true. With hyperparameters, inputs and noise in common, K is the same for all of them:
+The constraint that f exceeds a level at p designs is imposed by S models, each given
+the local data and pseudo-values of f at the designs, F_s (p,), drawn from the posterior
+and above the level. With hyperparameters, inputs and noise in common, K is the same for
+all of them:
 
     mean_s(x) = mean(x) + k(x, X) K^-1 [0; F_s - F],      F = average of the F_s
     mean(x)   = average of the mean_s,    var(x) = σ+²(x) + |k(x, X) C|²
@@ -175,7 +176,7 @@ class ConstrainedPosterior:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstrainedFantasies:
-    """Draws at observed inputs and accepted designs, told of the observed ones."""
+    """Fantasies at observed inputs and accepted designs; `draws` are the former."""
 
     inner: LocalFantasies
     """All draws, and the GP conditioned on them."""

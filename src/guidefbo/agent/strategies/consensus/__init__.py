@@ -1,1 +1,1 @@
-"""The private half of consensus."""
+"""The agent's side of the strategy consensus."""

@@ -1,4 +1,8 @@
-"""The consensus agent: tell where the mean peaks, look between that and the others.
+"""The consensus agent: exchange estimates of where the optimum is, and combine them.
+
+It uploads the maximiser of its posterior mean with a variance per coordinate. The
+packet is a pooled estimate from the other agents. The precision-weighted average of
+both is where the local uncertainty is widened and a search starts.
 
 Not the consensus of Yue et al., whose agents agree on designs: they mix their next
 queries by a matrix of weights that fades from everybody's to one's own. Here the agents
@@ -37,10 +41,13 @@ from guidefbo.wire.consensus import (
 )
 from guidefbo.wire.entries import same_dimension
 
+MAX_POINTS = 256
+"""Observations the trend is fitted to: more change it little, at cubic cost."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsensusAgent:
-    """Random-effects consensus on the optimum, agent side."""
+    """Random-effects pooling of estimated optima, agent side."""
 
     intervention: Intervention
     """Turns the field into a scaling of the uncertainty."""
@@ -49,20 +56,22 @@ class ConsensusAgent:
     domain: Domain
     """Where the optimum may lie."""
     has_trend: bool
-    """Whether the model that places it has a trend beside the process."""
+    """Whether the own estimate comes from a quadratic trend plus a Gaussian process."""
     aim: Aim
-    """Which place it looks at."""
+    """How own and received estimates are combined."""
     min_spread: float
-    """Smallest standard deviation of that place, per coordinate."""
+    """Smallest standard deviation of the combined estimate, per coordinate."""
     max_strength: float
     """λ_max."""
     lcb_coefficient: float
     """κ of the value score."""
 
     def study(self, posterior: GaussianProcess) -> Place:
-        """Return where the own data place the optimum."""
-        fit = TrendPosterior.fit if self.has_trend else TrendPosterior.without_trend
-        model = fit(posterior)
+        """Return the own estimate of the optimum, from the local data alone."""
+        if self.has_trend:
+            model = TrendPosterior.fit(posterior, max_points=MAX_POINTS)
+        else:
+            model = TrendPosterior.without_trend(posterior)
         x = find_peak(model, self.domain)
         variance = peak_variance(model, x, self.domain, SHARPEST, WIDEST)
         return Place(frozen_array(x), frozen_array(variance))
@@ -87,12 +96,12 @@ class ConsensusAgent:
         )
 
     def check(self, packet: ConsensusPacket, dim: int) -> None:
-        """Refuse a place of another dimension."""
+        """Refuse an estimate of another dimension."""
         if len(packet):
             same_dimension(packet.dim, dim, "A packet")
 
     def aimed(self, insight: Place, packet: ConsensusPacket) -> ConsensusPacket:
-        """Return guidance to the place it looks at, from the others' and its own."""
+        """Return guidance to the received and the own estimate combined."""
         if not len(packet):
             return packet
         sent = packet.components
@@ -123,5 +132,5 @@ class ConsensusAgent:
         return InterventionalPosterior(local=posterior, scaling=scaling)
 
     def landmarks(self, packet: ConsensusPacket | None) -> Points | None:
-        """Return the place it looks at, for the search to start from as well."""
+        """Return the combined estimate, for the search to start from as well."""
         return packet.components.centers if packet is not None and len(packet) else None

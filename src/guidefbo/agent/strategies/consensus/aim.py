@@ -1,9 +1,8 @@
-"""Where an agent looks: between its own word and that of the others.
+"""How an agent combines its own estimate of the optimum with the received one.
 
-In the random-effects model the optimum of site n is x*_n = θ + u_n. The others say that
-it is about θ, with variance s = error² + τ²; its own data say that it is about y_n,
-with variance v. The best linear prediction from both lies between them, the nearer to θ
-the less the site knows itself and the more alike the sites are.
+In the random-effects model the optimum of site n is x*_n = θ + u_n. The packet predicts
+it by θ with variance s = error² + τ², the own data by y_n with variance v. The best
+linear unbiased prediction from both is their average, weighted by the precisions.
 
 References:
     Robinson, That BLUP is a good thing: the estimation of random effects, 1991.
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 
 class Place(NamedTuple):
-    """Where an optimum may be, one coordinate as uncertain as it is."""
+    """An estimate of an optimum, with a variance per coordinate."""
 
     center: NDArray[np.float64]
     """(..., d), in the unit cube."""
@@ -28,24 +27,24 @@ class Place(NamedTuple):
 
 
 Aim = Callable[[Place, Place], Place]
-"""(own place, the others') -> the place to look at."""
+"""(own estimate, received one) -> the estimate to use."""
 
 
 def blend(own: Place, others: Place) -> Place:
-    """Return the best prediction from both."""
+    """Return the best linear unbiased prediction from both."""
     (y, v), (theta, s) = own, others
     share = v / (v + s)  # E86
     return Place(y + share * (theta - y), share * s)  # E88
 
 
 def of_others(own: Place, others: Place) -> Place:
-    """Return the others' place, whatever the agent knows itself."""
+    """Return the received estimate, whatever the own one."""
     del own
     return others
 
 
 def of_own(own: Place, others: Place) -> Place:
-    """Return the agent's own place: a control that uses nothing of the others."""
+    """Return the own estimate: a control that ignores what was received."""
     return Place(
         *(np.broadcast_to(a, b.shape) for a, b in zip(own, others, strict=True))
     )

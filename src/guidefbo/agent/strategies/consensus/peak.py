@@ -1,4 +1,4 @@
-"""Where the posterior mean peaks, and how well the data place the peak.
+"""The maximiser of the posterior mean, and its standard error per coordinate.
 
 The maximiser x of the mean is an estimate of the maximiser of f. To first order the
 gradient of a posterior draw at x is ∇e ~ N(0, C), and the draw peaks at x - H⁻¹ ∇e with
@@ -9,9 +9,11 @@ H the Hessian of the mean: a sandwich H⁻¹ C H⁻¹, of precision
 Of all Gaussians without correlation, the one nearest to N(x, Λ⁻¹) in the sense of
 variational inference has the variances 1 / Λ_jj. They stay finite where H is singular.
 
-A rough rest on a smooth trend has steep slopes that lead nowhere: a few steps on they
-point elsewhere, and to first order nobody knows. The trend's own slopes and bends tell
-as well where its summit is; what they know better counts.
+The first-order expansion fails for a residual process of short lengthscale: its
+gradient changes within a fraction of the distance to the maximum, so that Λ says
+little. The same expansion of the quadratic trend alone gives a second variance, to
+which the squared distance between the two maximisers is added; the smaller of both is
+used.
 
 References:
     White, Maximum likelihood estimation of misspecified models, 1982: the sandwich.
@@ -40,7 +42,7 @@ AT_BOUND = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendMean:
-    """The acquisition that is the posterior mean, without the cost of a variance."""
+    """The posterior mean as an acquisition: no variance is computed."""
 
     model: TrendPosterior
     """Whose mean."""
@@ -49,22 +51,22 @@ class TrendMean:
 
     def value(self, X: Points) -> Values:
         """Return the mean at the rows of X."""
-        return self.model.value(self.domain.snap(X))
+        return self.model.predict_mean(self.domain.snap(X))
 
     def by_sums(self) -> BySums[Values] | None:
         """Return the mean, by sums."""
-        return self.model.by_sums()
+        return self.model.mean_by_sums()
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the mean and its gradient at the rows of X."""
-        value, gradient = self.model.value_and_gradient(self.domain.snap(X))
+        value, gradient = self.model.mean_and_gradient(self.domain.snap(X))
         return value, gradient * self.domain.free
 
 
 def find_peak(model: TrendPosterior, domain: Domain) -> Point:
     """Return the point of the domain where the posterior mean is highest.
 
-    It peaks near good data or near the trend's summit; no other place is tried.
+    The search starts at the best observed input and at the trend's maximum only.
     """
     mean = TrendMean(model=model, domain=domain)
     best = model.rest.X[int(np.argmax(model.value_at_data))]
@@ -78,10 +80,10 @@ def peak_variance(
 ) -> Point:
     """Return how uncertain each coordinate of the peak is, between two bounds.
 
-    Steps, options and coordinates under constraints have no such curvature. What is
-    known of them is over how much of its axis the objective hangs together: the squared
-    lengthscale. A coordinate at a side of the cube is held there by a slope, and is as
-    sure as the slope's sign.
+    Steps, options and coordinates under constraints have no curvature; theirs is the
+    squared lengthscale, the distance over which values are correlated. A coordinate at
+    a side of the cube is at its maximum because of a slope; its variance falls with the
+    ratio of the slope to the slope's standard deviation.
 
     Args:
         model: The posterior.
@@ -101,17 +103,17 @@ def peak_variance(
             _sandwich(model, H, C, moves), _by_trend(model, x, moves)
         )  # E89
         if held.any():
-            slope = model.value_and_gradient(x[None])[1][0]
+            slope = model.mean_and_gradient(x[None])[1][0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 variance[held] = (high / (1.0 + slope**2 / np.diagonal(C)))[held]  # E85
-    # A slope or a bend that is no number says nothing.
+    # A gradient or curvature that is not finite carries no information.
     return np.clip(np.nan_to_num(variance, nan=high, posinf=high), low, high)
 
 
 def _by_trend(
     model: TrendPosterior, x: Point, moves: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return what the trend alone knows: nothing where it does not bend downwards."""
+    """Return the variances by the trend alone, infinite where it is not concave."""
     H, C = model.trend_hessian(), model.trend_gradient_covariance(x)
     miss = (x - model.summit)[moves]
     variance = _sandwich(model, H, C, moves) + miss**2

@@ -1,1 +1,1 @@
-"""The private half of fmtbo."""
+"""The agent's side of the strategy fmtbo."""

@@ -1,9 +1,9 @@
-"""FMTBO's agent: a second model that starts where similar agents ended.
+"""FMTBO's agent: a second GP whose fit starts at received hyperparameters.
 
 Both models are conditioned on the same private data. The local one is fitted until it
-converges, always from the same place; the global one takes a few steps from received
-hyperparameters. Only this difference carries what others know: were the second fit run
-to its end as well, both would mostly reach the same mode, and FMTBO would be close to
+converges, always from the same start; the global one takes a few iterations from the
+average hyperparameters of similar agents. The transfer lies in stopping early: run to
+convergence, both fits would mostly reach the same mode, and FMTBO would be close to
 plain expected improvement.
 
 The constant mean is profiled out of every fit, so where it starts changes nothing. It
@@ -43,7 +43,7 @@ Begin = Callable[[SharedHyperparameters, Hyperparameters], Hyperparameters]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FmtboAgent:
-    """The agent's half of FMTBO, from parts that can be swapped."""
+    """Federated many-task Bayesian optimisation, agent side."""
 
     model: Model
     """Priors, bounds and groups of both fits."""
@@ -72,7 +72,7 @@ class FmtboAgent:
     ) -> ModelUpload:
         """Return the global model's hyperparameters and its ranking of the probes."""
         del data, insight
-        # Nobody has sent anything before the first round: the local model serves.
+        # Before the first round there is nothing to start from but the local model.
         surrogate = posterior if held is None else self.restart(posterior, held)
         X = self.probes(address.streams, self.num_probes, posterior.dim)
         return ModelUpload(

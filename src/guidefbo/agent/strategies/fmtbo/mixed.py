@@ -19,7 +19,7 @@ from guidefbo.core.arrays import Matrix, Points, Values
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixedPosterior:
-    """A few Gaussian processes, one of which is right."""
+    """A finite mixture of Gaussian processes."""
 
     models: tuple[GaussianProcess, ...]
     """Conditioned on the same observations."""

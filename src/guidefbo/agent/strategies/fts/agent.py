@@ -1,9 +1,9 @@
-"""FTS's agent: send a draw of the weights, follow a peer's draw at times.
+"""FTS's agent: send a posterior draw as feature weights, sometimes maximise a peer's.
 
 The packet of a round is used in that round: all agents upload before any of them
-queries, which is the synchronous form of the method. The original one serves a single
-target whose sources are done, and uses no source twice; here every agent is a target
-and every source is fresh in every round.
+queries, which is the synchronous form of the method. The original has one target agent,
+whose sources have finished and are used at most once; here every agent is a target, and
+sources send a new draw in every round.
 
 References:
     Dai, Low and Jaillet, Federated Bayesian optimization via Thompson sampling,

@@ -1,1 +1,1 @@
-"""The private half of fts-de."""
+"""The agent's side of the strategy fts-de."""

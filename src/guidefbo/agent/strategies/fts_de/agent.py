@@ -1,10 +1,10 @@
-"""FTS-DE's agent: one draw of the weights up, one function per region down.
+"""FTS-DE's agent: send a posterior draw, receive an averaged function per region.
 
 The packet of a round is used in that round, the synchronous snapshot: all agents upload
 before any of them queries. In the original code an average is used one round later.
 
-Vectors of different agents are summed, so all of them speak of values standardised by
-the sender, with a prior variance of v = 1 in those units.
+The server averages the weights of different agents, so every agent standardises its
+values first and uses a prior variance of v = 1.
 
 References:
     Dai, Low and Jaillet, Differentially private federated Bayesian optimization with

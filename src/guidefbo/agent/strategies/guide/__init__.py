@@ -1,1 +1,1 @@
-"""The private half of guide."""
+"""The agent's side of the strategy guide."""

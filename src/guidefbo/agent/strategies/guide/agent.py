@@ -1,4 +1,9 @@
-"""GUIDE's agent: tell where the optimum may lie, widen uncertainty where told."""
+"""GUIDE's agent: send a distribution of the optimum, widen uncertainty where told.
+
+It samples maximisers of posterior paths, fits a Gaussian mixture to them and uploads
+the heaviest component. Received components raise the local standard deviation near
+them.
+"""
 
 from dataclasses import dataclass
 
@@ -23,7 +28,7 @@ from guidefbo.wire.guide import MAX_SCORE, GuidancePacket, OptimumUpload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuideAgent:
-    """Algorithm 1, agent side, from parts that can be swapped."""
+    """Algorithm 1 of the paper, agent side."""
 
     sampler: Sampler
     """Draws optimum locations from the posterior."""

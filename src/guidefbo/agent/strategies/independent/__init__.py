@@ -1,1 +1,1 @@
-"""The private half of independent."""
+"""The agent's side of the strategy independent."""

@@ -1,1 +1,1 @@
-"""The private half of placebo."""
+"""The agent's side of the strategy placebo."""

@@ -1,7 +1,8 @@
-"""The control: guidance that nobody sent.
+"""A control: guidance that is fixed instead of received.
 
-One fixed component in the middle of the box intervenes as received guidance would.
-What a federated method gains beyond this is transfer; the rest is where the box is.
+One component in the middle of the box widens the uncertainty as a received one would.
+A federated method that does no better than this gains from optima being near the
+middle of the box, and not from the other agents.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from guidefbo.core.streams import Address
 
 CENTER = 0.5
 STD = 0.25
-"""The component nobody sent: the middle of the box, a quarter of its width wide."""
+"""Standard deviation of the fixed component, in widths of the box."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

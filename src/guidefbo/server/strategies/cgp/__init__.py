@@ -1,1 +1,1 @@
-"""The shared half of cgp."""
+"""The server's side of the strategy cgp."""

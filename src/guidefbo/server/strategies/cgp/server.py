@@ -1,4 +1,4 @@
-"""CGP's server: groups, dealt anew every round, in which sure designs are shown."""
+"""CGP's server: random groups, in which agents receive each other's best designs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ MARGIN = 1e-4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CgpServer:
-    """Sends an agent the designs of its group that are believed to beat its best."""
+    """Sends designs of the group whose lower bound exceeds the receiver's best mean."""
 
     upload_type: ClassVar[type[DesignUpload]] = DesignUpload
     packet_type: ClassVar[type[DesignPacket]] = DesignPacket

@@ -1,1 +1,1 @@
-"""The shared half of consensus."""
+"""The server's side of the strategy consensus."""

@@ -1,13 +1,13 @@
-"""Random-effects meta-analysis: one place from the places of several sites.
+"""Random-effects meta-analysis: one estimate from the estimates of several sites.
 
 Per coordinate, site i reports y_i with variance v_i, and the sites' own optima differ:
 
     y_i = θ + u_i + e_i,      u_i ~ (0, τ²) between sites,      e_i ~ (0, v_i) within.
 
 A fusion estimates θ, its squared standard error and τ². Given τ² it is the weighted
-mean with w_i = 1 / (v_i + τ²); fusions differ in how they find τ², and in how far they
-believe a single site. All work on many groups and coordinates at once: arrays are
-(groups, sites, d) and the answers (groups, d).
+mean with w_i = 1 / (v_i + τ²); fusions differ in how they estimate τ², and in how much
+influence a single site can have. All work on many groups and coordinates at once:
+arrays are (groups, sites, d) and the answers (groups, d).
 
 References:
     DerSimonian and Laird, Meta-analysis in clinical trials, 1986.
@@ -29,7 +29,7 @@ Reals = NDArray[np.float64]
 
 
 class Fused(NamedTuple):
-    """What several sites say together, (groups, d) each."""
+    """The pooled estimate of several sites, (groups, d) each."""
 
     center: Points
     """θ."""
@@ -40,9 +40,10 @@ class Fused(NamedTuple):
 
     @property
     def spread(self) -> Points:
-        """How uncertain the optimum of one more site is about θ: error² + τ².
+        """Prediction variance of the optimum of a further site about θ: error² + τ².
 
-        One τ² for all coordinates: what a few sites say of a single one is noise.
+        τ² is averaged over the coordinates: from a few sites, the estimate of a single
+        coordinate is mostly noise.
         """
         return self.squared_error + self.between.mean(axis=1, keepdims=True)  # E77
 
@@ -102,7 +103,7 @@ def trimmed(y: Reals, v: Reals) -> Fused:
 
 
 def leave_one_out(fusion: Fusion, centers: Points, variances: Points) -> Fused:
-    """Return for every site what the others say together.
+    """Return for every site the pooled estimate of the others.
 
     Args:
         fusion: How they are fused.
@@ -130,7 +131,7 @@ def _surplus(y: Reals, w: Reals) -> Reals:
     """Return by how much Q exceeds what it would be if the sites were alike."""
     m = y.shape[1]
     if m == 1:
-        # One site says nothing of how sites differ; rounding must not either.
+        # The variance between sites cannot be estimated from one; avoid rounding error.
         return np.zeros_like(y[:, 0])
     return np.maximum(_dispersion(y, w) - (m - 1), 0.0)
 
@@ -142,7 +143,7 @@ def _ratio(surplus: Reals, scale: Reals) -> Reals:
 
 
 def _dispersion(y: Reals, w: Reals, more: Reals | float = 1.0) -> Reals:
-    """Return Σ w_i (y_i - θ)² about the weighted mean, each term times one more."""
+    """Return Σ more_i w_i (y_i - θ)² with θ the mean weighted by w."""
     center = (w * y).sum(axis=1) / w.sum(axis=1)
     return (more * w * (y - center[:, None]) ** 2).sum(axis=1)
 

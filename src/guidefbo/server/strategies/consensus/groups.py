@@ -1,20 +1,23 @@
-"""Sites in groups: a mixture of random effects.
+"""Clusters of sites, each pooled on its own: a mixture of random-effects models.
 
-Where sites fall into groups with optima of their own, one place for all is the place of
-none. Sites are split in two by 2-means where the halves stand out in two ways; the
-places within a group are then fused as ever. Sites that lie in concert are a group too.
+Where the optima of sites form clusters, a single pooled estimate lies between them and
+suits no site. Sites are bisected by 2-means, again and again, as long as the two halves
+pass both of the following tests. Sites that report the same false optimum form a
+cluster as well, and then do not affect the others.
 
-More than noise: for N points of d independent, equally wide coordinates the best
-direction carries about (√N + √d)² of the scatter (the edge of the Marchenko-Pastur
-law), and cutting a Gaussian in two at its mean takes 2/π of that. What the cut takes is
-missing from the scatter within, by which noise is judged: of N - 1 times d degrees of
-freedom that share is gone. Of the best direction itself 1 - 2/π is left.
+Variance explained. For N points with d independent coordinates of equal variance, the
+leading direction carries about (√N + √d)² of the sum of squares (the edge of the
+Marchenko-Pastur law), and bisecting a Gaussian at its mean explains 2/π of that. A
+split must explain `MARGIN` times as much. The noise is estimated from the sum of
+squares within the halves, which has that much less than (N - 1) d degrees of freedom;
+along the leading direction itself 1 - 2/π is left.
 
-With a gap: one wide coordinate carries more than that without any groups. Along the
-line between the middles, the halves of a Gaussian are 2.6 of their own standard
-deviations apart, those of a uniform 3.5; groups must be further. Nor is a gap one that
-the sites' own doubts would fill: a switch is on or off, and its sites say that they do
-not know.
+Separation. One coordinate of large variance passes the first test without any clusters.
+Along the line between their means, the halves of a Gaussian are 2.6 of their standard
+deviations apart and those of a uniform distribution 3.5; clusters must be `GAP` apart.
+The standard deviation is at least the one that the sites report for their estimates:
+for a binary coordinate, estimates are 0 or 1 even where sites report that they are
+uncertain, and such a gap is no evidence of clusters.
 
 References:
     Marchenko and Pastur, Distribution of eigenvalues for some sets of random matrices,
@@ -32,11 +35,11 @@ from numpy.typing import NDArray
 from guidefbo.core.arrays import Others, Point, Points
 
 MIN_SIZE = 3
-"""Smallest group: everyone in it hears two others."""
+"""Smallest group: each member receives an estimate from at least two others."""
 MARGIN = 2.0
-"""How many times as much as of noise a split must explain."""
+"""How many times as much as a split of pure noise a split must explain."""
 GAP = 5.5
-"""How many standard deviations must lie between the middles of two groups."""
+"""Distance between the means of two groups, in standard deviations, at least."""
 MAX_ITERATIONS = 20
 """Rounds of 2-means."""
 
@@ -52,7 +55,7 @@ def one_group(centers: Points, variances: Points) -> list[Members]:
 
 
 def split_groups(centers: Points, variances: Points) -> list[Members]:
-    """Return the rows of each group, a single one where no split stands out.
+    """Return the rows of each group, a single one where no split passes both tests.
 
     Args:
         centers: Place of each site.
@@ -71,7 +74,7 @@ def split_groups(centers: Points, variances: Points) -> list[Members]:
 
 
 def _bisect(Y: Points, V: Points) -> NDArray[np.bool_] | None:
-    """Return who is in the first of two groups, None where one group will do."""
+    """Return which sites form the first of two groups, None if there is only one."""
     N = len(Y)
     if N < 2 * MIN_SIZE:
         return None
@@ -93,7 +96,7 @@ def _bisect(Y: Points, V: Points) -> NDArray[np.bool_] | None:
 
 
 def _stands_out(A: Points, B: Others, claimed: Point) -> bool:
-    """Return whether two halves are more than the halves of one cloud.
+    """Return whether two halves differ more than the halves of one cluster would.
 
     Args:
         A: Places of one half.

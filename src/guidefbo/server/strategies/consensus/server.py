@@ -1,4 +1,4 @@
-"""The consensus server: a meta-analysis of the other agents' peaks, for each agent."""
+"""The consensus server: for each agent, pool the other agents' estimated optima."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from guidefbo.wire.consensus import ConsensusPacket, PeakUpload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsensusServer:
-    """Random-effects consensus on the optimum, server side."""
+    """Random-effects pooling of estimated optima, server side."""
 
     upload_type: ClassVar[type[PeakUpload]] = PeakUpload
     packet_type: ClassVar[type[ConsensusPacket]] = ConsensusPacket
 
     fusion: Fusion
-    """Makes one place of many."""
+    """Pools several estimates into one."""
     grouping: Grouping
-    """Tells unrelated groups of sites apart."""
+    """Finds clusters of sites, which are pooled separately."""
 
     def form(self, upload: PeakUpload) -> tuple[str, int]:
         """Return the dimension."""
@@ -33,7 +33,7 @@ class ConsensusServer:
     def aggregate(
         self, uploads: Mapping[str, PeakUpload], t: int, draws: Draws
     ) -> dict[str, ConsensusPacket]:
-        """Return for every site that uploaded the place of the others of its group."""
+        """Return for every site the pooled estimate of the others in its group."""
         del t, draws
         if len(uploads) < 2:
             nobody = np.empty((0, 1))
@@ -46,10 +46,10 @@ class ConsensusServer:
         }
 
     def fuse(self, uploads: list[PeakUpload]) -> Fused:
-        """Return what the others say, row by row, whoever came first."""
+        """Return for each upload the pooled estimate of the others."""
         y = np.clip(np.stack([u.center for u in uploads]), 0.0, 1.0)
         v = np.stack([u.variance for u in uploads])
-        # Sums round differently in another order; here there is only one.
+        # Rounding of sums depends on their order, so the order is made canonical.
         order = np.lexsort(np.column_stack([v, y[:, ::-1]]).T)
         fused = Fused(*(np.empty_like(y) for _ in Fused._fields))
         for group in self.grouping(y[order], v[order]):

@@ -1,1 +1,1 @@
-"""The shared half of fmtbo."""
+"""The server's side of the strategy fmtbo."""

@@ -33,7 +33,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FmtboServer:
-    """The server's half of FMTBO."""
+    """Averages hyperparameters over the agents with the most similar rankings."""
 
     upload_type: ClassVar[type[ModelUpload]] = ModelUpload
     packet_type: ClassVar[type[ModelPacket]] = ModelPacket

@@ -1,1 +1,1 @@
-"""The shared half of fts."""
+"""The server's side of the strategy fts."""

@@ -1,1 +1,1 @@
-"""The shared half of fts-de."""
+"""The server's side of the strategy fts-de."""

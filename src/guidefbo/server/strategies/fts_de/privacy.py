@@ -36,7 +36,7 @@ MAX_ORDER = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateAverage:
-    """Averages that hardly tell whether any one agent took part."""
+    """Weighted averages with differential privacy at the level of an agent."""
 
     clip: float
     """S: all P copies of a vector together are clipped to this norm."""

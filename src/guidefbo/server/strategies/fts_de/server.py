@@ -1,7 +1,8 @@
 """FTS-DE's server: average the weights once per region, and send all averages.
 
 An agent belongs to the region of its rank among the agents that uploaded, as in the
-initial design. A region's average leans on its own agents first, on all alike later.
+initial design. In early rounds a region's average gives its own agents most of the
+weight, later all agents the same.
 """
 
 from collections.abc import Callable, Mapping

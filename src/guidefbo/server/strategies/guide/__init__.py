@@ -1,1 +1,1 @@
-"""The shared half of guide."""
+"""The server's side of the strategy guide."""

@@ -6,22 +6,22 @@ spans are ordered by the clusters' first members. As the span of a joined cluste
 never below those of its halves, two clusters that are each other's nearest can be
 joined at once, in whatever order they are found, and the outcome is the rule's.
 
-So a cluster has to know its nearest only. It asks a tree of cluster means for a few
-neighbours and gets, besides them, its *horizon*: every cluster it was not told of is
-at least so far away. The bound behind both is that the largest squared distance of
-members is no less than the mean one,
+So only the nearest neighbour of each cluster is needed. A k-d tree of the cluster means
+is queried for a few neighbours, which also gives a *horizon*: a lower bound on the
+distance to every cluster that was not returned. It rests on the largest squared
+distance between members being no less than the mean one,
 
     span(A, B)^2 >= ||m_A - m_B||^2 + spread_A + spread_B,
 
-a plain distance once the root of the spread is kept as one more coordinate. A nearest
-neighbour within the horizon is certain. Certain mutual neighbours are joined; what
-both halves knew stays known, up to the smaller horizon. A cluster that has used up its
-knowledge asks again, for twice as many.
+a Euclidean distance once the root of the spread is added as a coordinate. A nearest
+neighbour within the horizon is certain, and certain mutual neighbours are joined. The
+joined cluster keeps the neighbours that both had, and the smaller horizon. A cluster
+without a certain neighbour queries again, for twice as many.
 
-Memory grows with the points, not with their pairs. Time depends on how they lie. The
-worst case is a cloud several thresholds wide in every direction, where nothing can be
-told apart from afar. `benchmarks/merge.py` measures both; docs/results/merge.md holds
-what it found.
+Memory grows with the number of points, not of pairs. Time depends on the data; the
+worst case is one cloud several thresholds wide in every direction, where the bound
+excludes little. `benchmarks/merge.py` measures both; docs/results/merge.md holds what
+it found.
 """
 
 from dataclasses import dataclass, field
@@ -43,9 +43,9 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Knowledge:
-    """What the clusters know of each other; a cluster is named by its first member.
+    """Known neighbours of every cluster; a cluster is named by its first member.
 
-    Two clusters that do not know each other are no closer than either one's horizon.
+    Two clusters not listed as neighbours are no closer than either one's horizon.
     """
 
     near: list[dict[int, float]]

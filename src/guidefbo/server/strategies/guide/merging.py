@@ -7,9 +7,9 @@ clusters' first members, which is the lexicographic order of the centres, so nei
 the clusters nor their numbers depend on who uploaded first.
 
 The result is exact for any number of centres, and no matrix of all distances is made.
-Three facts carry the speed. Equal centres are one. A group of centres closer to each
-other than to anything else is a cluster, found at once however many it holds. All
-others look for near neighbours only (see `linkage`).
+It is fast for three reasons. Equal centres are treated as one. A group of centres
+closer to each other than to any other centre is joined at once, whatever its size. For
+the others only near neighbours are searched (see `linkage`).
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Moment matching: each cluster becomes one Gaussian with the same moments."""
+"""Moment matching: a cluster of Gaussians becomes one with the same moments."""
 
 from dataclasses import dataclass
 

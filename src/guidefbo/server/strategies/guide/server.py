@@ -17,7 +17,7 @@ from guidefbo.wire.guide import GuidancePacket, OptimumUpload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuideServer:
-    """Algorithm 1, server side, from three parts that can be swapped."""
+    """Algorithm 1 of the paper, server side."""
 
     upload_type: ClassVar[type[OptimumUpload]] = OptimumUpload
     packet_type: ClassVar[type[GuidancePacket]] = GuidancePacket

@@ -3,8 +3,8 @@
 Distances are squared and unscaled here; every one of them comes out of the same sum,
 coordinate after coordinate, so that equal distances are equal in every digit wherever
 they are computed. The span of two large groups is found with a matrix product, which
-is fast but not exact to the last digit; the few members it cannot tell apart are then
-measured again with the plain sum.
+is fast but not exact to the last digit; the members that are farthest within its error
+are then evaluated again with the plain sum.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _WORTH_A_PRODUCT = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """Points cut into groups, with what bounds the span of two groups cheaply."""
+    """Points in groups, with the statistics that bound the span of two groups."""
 
     names: Indices
     """Index of the first member of each group, increasing."""
