@@ -164,9 +164,9 @@ def peak(seed):
     variance = peak_variance(model, x, Domain.box(DIM), 1e-4, 1.0 / 12.0)
     return {
         "place": x,
-        "height": model.value(x[None]),
+        "height": model.predict_mean(x[None]),
         "variance": variance,
-        "mean": model.value(PLACES),
+        "mean": model.predict_mean(PLACES),
     }
 
 

@@ -12,9 +12,16 @@ from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
+from guidefbo.core.settings import make
 from guidefbo.core.streams import Streams
 from guidefbo.methods.record import Method
-from guidefbo.methods.registry import RULES, STRATEGIES, find_method, find_strategy
+from guidefbo.methods.registry import (
+    RULES,
+    STRATEGIES,
+    find_method,
+    find_rule,
+    find_strategy,
+)
 from guidefbo.testing import (
     check_agent_side,
     check_posterior,
@@ -78,7 +85,7 @@ def packet(is_full, dim=3):
 @pytest.mark.parametrize("name", RULES)
 def test_rules(name, dim):
     """E19, E20, E22 with their gradients."""
-    check_rule(policy_of(Method("independent", name)).rule, dim=dim)
+    check_rule(make(find_rule(name).settings, LIGHT).build(), dim=dim)
 
 
 @pytest.mark.parametrize("part", PARTS, ids=str)
