@@ -20,7 +20,7 @@ from guidefbo.experiments.commit import STAMP, UNKNOWN
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 LIST = RESULTS / "README.md"
-NO_TABLES = ("README.md", "methods-notes.md", "studies.md")
+NO_TABLES = ("README.md", "index.md", "methods-notes.md", "studies.md")
 """Words about tables."""
 CURRENT, OLDER, LOST = "current", "older than the code", "of a commit not known here"
 
@@ -32,9 +32,12 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "consensus-groups.md": METHODS,
     "consensus-location.md": METHODS,
     "faithfulness.md": METHODS,
-    "merge.md": ("server/linkage.py", "server/merging.py", "server/spans.py"),
+    "merge.md": tuple(
+        f"server/strategies/guide/{name}.py" for name in ("linkage", "merging", "spans")
+    ),
     "methods.md": METHODS,
     "mixed.md": SITE,
+    "packet-draws.md": METHODS,
     "speed-consensus.md": METHODS,
     "speed-methods.md": METHODS,
     "speed.md": METHODS,
