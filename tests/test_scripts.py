@@ -25,6 +25,7 @@ ELSEWHERE = {
     "one_site": "tests/test_documents.py",
     "three_sites": "tests/test_documents.py",
     "mixed_problems": "imported by mixed",
+    "doctests_in_docs": "loaded by mkdocs",
 }
 """Scripts that are run in another test."""
 
@@ -204,6 +205,11 @@ def test_faithfulness(tmp_path):
     # 1: the paper's regrets are those of fifty rounds.
     start("scripts/faithfulness.py", *words, expected=(1,))
     check_table(tmp_path / "faithfulness.md", 2 * 2 * 3 + 3 + 3)
+
+
+def test_fts_de_regions(run):
+    text = run("scripts/fts_de_regions.py", "--toy")
+    assert re.fullmatch(r"sphere +d= 2  one: .*  all: .*  agree in \d+% of \d+\n", text)
 
 
 def test_judge_consensus(run, tmp_path):
