@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import typer
 import yaml
+from tests.fences import fences
 from typer.testing import CliRunner
 
 import guidefbo
@@ -135,10 +136,8 @@ def test_some_doctests_are_found():
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if path.name != "report.md")
-FENCE = re.compile(
-    r"^```(?P<language>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```$",
-    flags=re.M | re.S,
-)
+OURSELVES = [path for path in PAGES if path.parent.name != "tutorials"]
+"""Pages whose code is run here; tutorials are followed in tests/test_tutorials.py."""
 INLINE = re.compile(r"(?<!`)`(guidefbo [^`]+)`(?!`)")
 SMALLER = "--dim 2 --agents 6 --init 3 --rounds 1"
 NOT_OURS = ("pip install ", "python3 ", "./check", "#")
@@ -151,7 +150,7 @@ def page_id(path):
 
 
 def blocks(path, language):
-    found = FENCE.finditer(path.read_text(encoding="utf-8"))
+    found = fences(path.read_text(encoding="utf-8"))
     return [match for match in found if match["language"] == language]
 
 
@@ -177,7 +176,7 @@ def parse_command(line):
         command.make_context("guidefbo", words)
 
 
-WITH_PYTHON = [path for path in PAGES if blocks(path, "python")]
+WITH_PYTHON = [path for path in OURSELVES if blocks(path, "python")]
 WITH_SHELL = [path for path in PAGES if shell_lines(path)]
 WITH_COMMANDS = [path for path in PAGES if INLINE.search(path.read_text("utf-8"))]
 
@@ -199,7 +198,7 @@ def test_python_of_a_page_runs(path, capsys, tmp_path, monkeypatch):
 def test_guide_of_a_site_can_be_pasted(tmp_path, monkeypatch):
     """Its files and commands in the order of the page, in one folder."""
     monkeypatch.chdir(tmp_path)
-    for match in FENCE.finditer(SITE_GUIDE.read_text(encoding="utf-8")):
+    for match in fences(SITE_GUIDE.read_text(encoding="utf-8")):
         if match["title"]:
             Path(match["title"]).write_text(match["text"], encoding="utf-8")
     for line in shell_lines(SITE_GUIDE):
@@ -220,7 +219,7 @@ def test_commands_of_a_page_are_ours(path):
     sorted(
         {
             line
-            for path in WITH_SHELL
+            for path in OURSELVES
             for line in shell_lines(path)
             if line.startswith(("guidefbo run", "guidefbo methods"))
             and line.removeprefix("guidefbo ") not in COMMANDS
