@@ -11,7 +11,6 @@ import tempfile
 from pathlib import Path
 
 import guidefbo as gf
-from guidefbo.wire.codec import encode
 
 SPACE = gf.Space(
     heat=gf.Float(150, 250), minutes=gf.Float(5, 90, log=True), fan=gf.Int(0, 4)
@@ -35,7 +34,13 @@ def main():
     """Run eight weeks of two bakes a week at every site."""
     agents = {
         site: gf.Agent(
-            SPACE, goal="min", method="guide-ucb", seed=3, agent_id=n, num_agents=3
+            SPACE,
+            goal="min",
+            method="guide-ucb",
+            seed=3,
+            agent_id=n,
+            num_agents=3,
+            site=site,
         )
         for n, site in enumerate(BEST)
     }
@@ -47,7 +52,7 @@ def main():
                     agent.tell(trial, bake(site, trial.values))
                 message = agent.upload()
                 if message is not None and (site, week) != ("west", 5):
-                    (folder / f"{site}.json").write_bytes(encode(message))
+                    (folder / f"{site}.json").write_bytes(message.to_bytes())
 
             # Whoever coordinates: files in, files out.
             uploads = {path.stem: path.read_bytes() for path in folder.glob("*.json")}

@@ -20,6 +20,7 @@ STAMP = r"^Made at commit ([0-9a-f]{10}(-dirty)?|unknown)\.$"
 ELSEWHERE = {
     "kernels": "tests/test_check.py",
     "stale_results": "tests/test_results.py",
+    "settings_tables": "tests/test_documents.py",
     "mixture": "tests/test_documents.py",
     "one_site": "tests/test_documents.py",
     "three_sites": "tests/test_documents.py",
