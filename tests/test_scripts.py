@@ -21,6 +21,7 @@ ELSEWHERE = {
     "doctests_in_docs": "mkdocs build, a step of ./check",
     "kernels": "tests/test_check.py",
     "stale_results": "tests/test_results.py",
+    "settings_tables": "tests/test_documents.py",
     "mixture": "tests/test_documents.py",
     "one_site": "tests/test_documents.py",
     "three_sites": "tests/test_documents.py",
