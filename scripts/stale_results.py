@@ -1,6 +1,6 @@
 """Say which published tables are older than the code they measure.
 
-    python scripts/stale_results.py [--write]   # docs/results/README.md with --write
+    python scripts/stale_results.py [--write]   # docs/results/age.md with --write
 
 Every table carries the commit it was made at, or was committed at where that was not
 kept. It is current while the code it measures is, to the letter, the code of that
@@ -19,8 +19,8 @@ from guidefbo.experiments.commit import STAMP, UNKNOWN
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
-LIST = RESULTS / "README.md"
-NO_TABLES = ("README.md", "index.md", "methods-notes.md", "studies.md")
+LIST = RESULTS / "age.md"
+NO_TABLES = ("age.md", "index.md", "methods-notes.md", "studies.md")
 """Words about tables."""
 CURRENT, OLDER, LOST = "current", "older than the code", "of a commit not known here"
 
@@ -37,6 +37,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     ),
     "methods.md": METHODS,
     "mixed.md": SITE,
+    "packet-draws.md": METHODS,
     "speed-consensus.md": METHODS,
     "speed-methods.md": METHODS,
     "speed.md": METHODS,
@@ -129,9 +130,9 @@ def git(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def render() -> str:
-    """Return docs/results/README.md."""
+    """Return docs/results/age.md."""
     lines = [
-        "# Results, and how old they are",
+        "# How old the tables are",
         "",
         "Written by `python scripts/stale_results.py --write`; a test holds it against "
         "the tables and the code. A table is current while the code it measures is, to "

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import importlib.util
 import json
 import pkgutil
 import re
@@ -14,12 +15,21 @@ from pathlib import Path
 import pytest
 import typer
 import yaml
+from tests.fences import fences
 from typer.testing import CliRunner
 
 import guidefbo
 from guidefbo.cli.app import app
-from guidefbo.core.space.form import space_from_form
+from guidefbo.core.space.form import fingerprint, space_from_form
+from guidefbo.methods.registry import (
+    RULES,
+    STRATEGIES,
+    all_methods,
+    find_strategy,
+)
 from guidefbo.simulation import cost
+from guidefbo.wire.codec import read
+from guidefbo.wire.envelope import PacketHead, UploadHead
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -111,8 +121,17 @@ def test_readme_command_runs(command, tmp_path, monkeypatch):
 
 
 def test_readme_links_lead_somewhere():
-    targets = re.findall(r"\]\(([^)#]+)\)", README)
-    assert targets
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", README)
+    assert {
+        "docs/index.md",
+        "docs/guide/site.md",
+        "docs/guide/research.md",
+        "docs/tutorials/your-own-method.md",
+        "docs/architecture.md",
+        "docs/methods/index.md",
+        "docs/formats.md",
+        "docs/results/index.md",
+    } <= set(targets)
     missing = [t for t in targets if not (ROOT / t).exists()]
     assert not missing
 
@@ -135,10 +154,8 @@ def test_some_doctests_are_found():
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if path.name != "report.md")
-FENCE = re.compile(
-    r"^```(?P<language>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```$",
-    flags=re.M | re.S,
-)
+OURSELVES = [path for path in PAGES if path.parent.name != "tutorials"]
+"""Pages whose code is run here; tutorials are followed in tests/test_tutorials.py."""
 INLINE = re.compile(r"(?<!`)`(guidefbo [^`]+)`(?!`)")
 SMALLER = "--dim 2 --agents 6 --init 3 --rounds 1"
 NOT_OURS = ("pip install ", "python3 ", "./check", "#")
@@ -151,7 +168,7 @@ def page_id(path):
 
 
 def blocks(path, language):
-    found = FENCE.finditer(path.read_text(encoding="utf-8"))
+    found = fences(path.read_text(encoding="utf-8"))
     return [match for match in found if match["language"] == language]
 
 
@@ -177,7 +194,7 @@ def parse_command(line):
         command.make_context("guidefbo", words)
 
 
-WITH_PYTHON = [path for path in PAGES if blocks(path, "python")]
+WITH_PYTHON = [path for path in OURSELVES if blocks(path, "python")]
 WITH_SHELL = [path for path in PAGES if shell_lines(path)]
 WITH_COMMANDS = [path for path in PAGES if INLINE.search(path.read_text("utf-8"))]
 
@@ -199,7 +216,7 @@ def test_python_of_a_page_runs(path, capsys, tmp_path, monkeypatch):
 def test_guide_of_a_site_can_be_pasted(tmp_path, monkeypatch):
     """Its files and commands in the order of the page, in one folder."""
     monkeypatch.chdir(tmp_path)
-    for match in FENCE.finditer(SITE_GUIDE.read_text(encoding="utf-8")):
+    for match in fences(SITE_GUIDE.read_text(encoding="utf-8")):
         if match["title"]:
             Path(match["title"]).write_text(match["text"], encoding="utf-8")
     for line in shell_lines(SITE_GUIDE):
@@ -220,7 +237,7 @@ def test_commands_of_a_page_are_ours(path):
     sorted(
         {
             line
-            for path in WITH_SHELL
+            for path in OURSELVES
             for line in shell_lines(path)
             if line.startswith(("guidefbo run", "guidefbo methods"))
             and line.removeprefix("guidefbo ") not in COMMANDS
@@ -292,3 +309,118 @@ def test_lists_of_a_page_are_lists(path):
             is_list = re.match(r"([-*]|\d+\.) | {2,3}\S", before) is not None
             assert is_list, f"{path.name}: {line}"
         before = line
+
+
+FORMATS = DOCS / "formats.md"
+
+
+def shown(form):
+    """Return the JSON objects of a format that the page on formats shows."""
+    objects = [json.loads(block["text"]) for block in blocks(FORMATS, "json")]
+    return [found for found in objects if found["format"] == form]
+
+
+def test_messages_shown_are_messages():
+    """An upload and the packet that answers it."""
+    upload, packet = shown("guidefbo-message")
+    sent, received = find_strategy("guide").messages
+    asked = read(json.dumps(upload).encode(), sent, UploadHead)
+    answer = read(json.dumps(packet).encode(), received, PacketHead)
+    assert asked.head.terms == answer.head.terms
+    assert asked.head.site == answer.head.site
+    assert asked.head.sequence == answer.head.answers <= answer.head.sequence
+    space = guidefbo.Space(
+        dose=guidefbo.Float(0.1, 10, log=True), hours=guidefbo.Float(1, 8)
+    )
+    assert asked.head.terms.space == fingerprint(space)
+
+
+def test_fields_of_the_envelope_are_told():
+    table = FORMATS.read_text(encoding="utf-8")
+    for message in shown("guidefbo-message"):
+        for name in message:
+            assert re.search(rf"^\| .*`{name}`.* \|", table, flags=re.M), name
+
+
+def test_every_kind_of_message_is_told():
+    page = FORMATS.read_text(encoding="utf-8")
+    kinds = {
+        message.KIND
+        for name in STRATEGIES
+        for message in find_strategy(name).messages or ()
+    }
+    assert kinds
+    assert all(f"| `{kind}` |" in page for kind in kinds)
+
+
+def test_agent_shown_can_be_loaded(tmp_path):
+    (form,) = shown("guidefbo-agent")
+    path = tmp_path / "site.json"
+    path.write_text(json.dumps(form), encoding="utf-8")
+    assert guidefbo.Agent.load(path).trials[0].value == 0.83
+    guidefbo.Agent.load(path).save(tmp_path / "again.json")
+    assert json.loads((tmp_path / "again.json").read_text()) == form
+
+
+def test_record_shown_has_the_fields_of_a_record():
+    (form,) = shown("guidefbo-run")
+    size = {"dim": 2, "num_agents": 2, "num_initial": 3, "num_rounds": 1}
+    record = guidefbo.simulate("sphere", method="guide-ucb", **size).to_record()
+    assert list(record) == list(form)
+    assert record["spec"] == form["spec"]
+    assert all(
+        record[name].keys() == form[name].keys() for name in ("bytes", "seconds")
+    )
+
+
+@pytest.fixture(scope="module")
+def tables():
+    script = ROOT / "scripts" / "settings_tables.py"
+    spec = importlib.util.spec_from_file_location("settings_tables", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_tables_of_settings_are_those_of_the_records(tables):
+    for path in tables.pages():
+        text = path.read_text(encoding="utf-8")
+        assert tables.renew(text) == text, (
+            f"{path.name} has old settings: python scripts/settings_tables.py --write"
+        )
+
+
+def test_every_strategy_has_its_table_of_settings(tables):
+    text = "".join(path.read_text(encoding="utf-8") for path in tables.pages())
+    marked = set(re.findall(r"<!-- settings: ([a-z-]+) -->", text))
+    # Working alone has none beside those of all methods.
+    assert marked == {"all", "rules", *STRATEGIES} - {"independent"}
+
+
+def test_every_strategy_is_told_of():
+    listing = (DOCS / "methods" / "index.md").read_text(encoding="utf-8")
+    assert all(f"| [{name}](" in listing for name in STRATEGIES)
+    # Other tests may have entered methods of their own.
+    ours = [m for m in all_methods() if is_ours(m)]
+    assert f"these are {len(ours)} methods" in listing
+
+
+def is_ours(method):
+    return method.strategy.name in STRATEGIES and method.rule.name in RULES
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_no_page_speaks_of_what_is_gone(path):
+    gone = ["mode=as-run", "methods/catalog", "methods/build.py", "methods/uses.py"]
+    text = path.read_text(encoding="utf-8")
+    if path == FORMATS:  # says what becomes of old files
+        gone.remove("mode=as-run")
+    assert not [word for word in gone if word in text]
+
+
+def test_places_of_assumptions_exist():
+    rows = (DOCS / "assumptions.md").read_text(encoding="utf-8").splitlines()
+    places = [row.rsplit("|", 2)[1] for row in rows if re.match(r"\| [ABC]\d", row)]
+    assert len(places) > 50
+    paths = {path.strip() for place in places for path in place.split(",")}
+    assert not [p for p in paths if not (ROOT / "src" / "guidefbo" / p).exists()]

@@ -50,7 +50,7 @@ def test_every_table_carries_a_commit(stale):
 
 def test_the_list_is_that_of_the_tables_and_the_code(stale, history):
     assert stale.LIST.read_text() == stale.render(), (
-        "docs/results/README.md says of a table that it is current and it is not, or "
+        "docs/results/age.md says of a table that it is current and it is not, or "
         "the other way round: python scripts/stale_results.py --write"
     )
 

@@ -18,8 +18,10 @@ from tests.reports.browser import find_chromium
 ROOT = Path(__file__).parents[1]
 STAMP = r"^Made at commit ([0-9a-f]{10}(-dirty)?|unknown)\.$"
 ELSEWHERE = {
+    "doctests_in_docs": "mkdocs build, a step of ./check",
     "kernels": "tests/test_check.py",
     "stale_results": "tests/test_results.py",
+    "settings_tables": "tests/test_documents.py",
     "mixture": "tests/test_documents.py",
     "one_site": "tests/test_documents.py",
     "three_sites": "tests/test_documents.py",
@@ -216,6 +218,15 @@ def test_judge_consensus(run, tmp_path):
     run("scripts/judge_consensus.py", "--out", tmp_path)
     published = (ROOT / "docs/results/consensus/judgement.md").read_text()
     assert (tmp_path / "judgement.md").read_text() == published
+
+
+def test_compare_runs(run, tmp_path):
+    pack = str(ROOT / "docs" / "results" / "main" / "runs.json.gz")
+    run("scripts/compare_runs.py", pack, pack, "--write", str(tmp_path / "same.md"))
+    text = (tmp_path / "same.md").read_text()
+    assert "| all | 108 | 1.000 | 0.000 | 0 |" in text
+    with pytest.raises(SystemExit, match="No run of nobody is in both"):
+        run("scripts/compare_runs.py", pack, pack, "--method", "nobody")
 
 
 def test_site_picture(run, tmp_path):

@@ -20,6 +20,8 @@ ADDRESSES = st.tuples(
 
 FROZEN_AGENT = [1225472496, 1975605864, 2585569634]
 FROZEN_FEDERATION = [2239379059, 4267040158, 2499670446]
+FROZEN_TEXT = [761212618, 980620098, 4278781222]
+FROZEN_NAME = [4165095049, 1723465597, 3227032728]
 
 
 def numbers(address, count=4):
@@ -97,6 +99,26 @@ def test_address_of_an_agent_in_a_round():
     address = Streams(5).of(agent=3, t=4)
     expected = Streams(5).at(Purpose.SEARCH, agent=3, t=4).random(3)
     assert np.array_equal(address.at(Purpose.SEARCH).random(3), expected)
+
+
+def test_purposes_of_others_are_texts():
+    """A plugin names its own streams; they meet no stream of the package."""
+    address = Streams(7).of(agent=2, t=5)
+    assert address.at("beacon").integers(0, 2**32, 3).tolist() == FROZEN_TEXT
+    texts = ["beacon", "beacons", "", "12"]
+    first = [
+        *(address.at(text).random() for text in texts),
+        *(address.at(purpose).random() for purpose in Purpose),
+        *(Streams(7).named(Purpose.RULE, text, 5).random() for text in texts),
+        Streams(7).at("beacon", t=5).random(),
+        Streams(7).at("beacon", agent=2).random(),
+    ]
+    assert len(set(first)) == len(first)
+
+
+def test_numbers_of_a_named_owner_are_frozen():
+    stream = Streams(7).named(Purpose.DISPATCH, "default/north", 5)
+    assert stream.integers(0, 2**32, 3).tolist() == FROZEN_NAME
 
 
 def test_another_process_gets_the_same_numbers():

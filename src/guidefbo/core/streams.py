@@ -2,7 +2,8 @@
 
 A stream's address is (root seed, agent, round, purpose). Two different addresses give
 independent streams, the same address gives the same numbers in any process, and an
-added agent or a new purpose changes no other stream.
+added agent or a new purpose changes no other stream. Code outside the package names
+purposes of its own by a text.
 
 References:
     NumPy `SeedSequence`: the spawn key separates streams of one entropy.
@@ -64,20 +65,20 @@ class Streams:
         return Address(streams=self, agent=agent, t=t)
 
     def at(
-        self, purpose: Purpose, *, agent: int | None = None, t: int = 0
+        self, purpose: Purpose | str, *, agent: int | None = None, t: int = 0
     ) -> np.random.Generator:
         """Return a fresh generator for one address.
 
         Args:
-            purpose: What the numbers are for.
+            purpose: What the numbers are for; a text names a purpose that the package
+                does not have.
             agent: Zero-based agent id, or None for a stream of the whole federation.
             t: Round, 0 for what happens before the first round.
         """
         owner = 0 if agent is None else require_count("agent", agent, 0) + 1
-        key = (owner, t, int(purpose))
-        return np.random.Generator(
-            np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key))
-        )
+        # Eight words of a text: longer than any other key, so that none is met twice.
+        what = _words(purpose, 8) if isinstance(purpose, str) else (int(purpose),)
+        return self._generator((owner, t, *what))
 
     def named(self, purpose: Purpose, name: str, t: int) -> np.random.Generator:
         """Return a fresh generator for an address that is a name, say a site's.
@@ -87,8 +88,9 @@ class Streams:
             name: Whose they are.
             t: Round or sequence number.
         """
-        words = np.frombuffer(sha256(name.encode()).digest()[:16], dtype="<u4")
-        key = (*map(int, words), t, int(purpose))
+        return self._generator((*_words(name, 4), t, int(purpose)))
+
+    def _generator(self, key: tuple[int, ...]) -> np.random.Generator:
         return np.random.Generator(
             np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key))
         )
@@ -105,6 +107,12 @@ class Address:
     t: int
     """Round, from 1."""
 
-    def at(self, purpose: Purpose) -> np.random.Generator:
+    def at(self, purpose: Purpose | str) -> np.random.Generator:
         """Return a fresh generator for this purpose."""
         return self.streams.at(purpose, agent=self.agent, t=self.t)
+
+
+def _words(text: str, count: int) -> tuple[int, ...]:
+    """Return so many 32-bit words of a text's digest."""
+    digest = sha256(text.encode()).digest()[: 4 * count]
+    return tuple(map(int, np.frombuffer(digest, dtype="<u4")))
