@@ -26,7 +26,6 @@ ELSEWHERE = {
     "one_site": "tests/test_documents.py",
     "three_sites": "tests/test_documents.py",
     "mixed_problems": "imported by mixed",
-    "doctests_in_docs": "loaded by mkdocs",
 }
 """Scripts that are run in another test."""
 
