@@ -8,7 +8,12 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from guidefbo.core.errors import FallbackWarning, FedBOError, GuidanceWarning
+from guidefbo.core.errors import (
+    FallbackWarning,
+    FedBOError,
+    GuidanceWarning,
+    UploadWarning,
+)
 
 console = Console()
 errors = Console(stderr=True)
@@ -19,7 +24,7 @@ ALONE = 3
 """Exit code of an exchange that gave nothing; the agent works on alone."""
 INTERRUPTED = 130
 """Exit code of a shell command ended by Ctrl-C."""
-OURS = (FallbackWarning, GuidanceWarning)
+OURS = (FallbackWarning, GuidanceWarning, UploadWarning)
 
 
 @contextmanager
