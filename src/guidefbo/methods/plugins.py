@@ -53,7 +53,7 @@ def register(record: Strategy | Rule | SyntheticFunction) -> None:
     """Enter a strategy, a rule or a problem of one's own.
 
     >>> import guidefbo as gf
-    >>> gf.register("guide")
+    >>> gf.register("guide")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     guidefbo.core.errors.SettingsError: Expected a Strategy, ... got str.
