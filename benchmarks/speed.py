@@ -30,9 +30,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from guidefbo.methods.build import build_policy, build_server_side
-from guidefbo.methods.catalog import find_method
-from guidefbo.methods.settings import Settings
 from threadpoolctl import threadpool_limits
 
 from guidefbo.agent.dataset import Dataset
@@ -43,9 +40,12 @@ from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.experiments.commit import stamp
+from guidefbo.methods.registry import find_method
 from guidefbo.problems.library import make_problem
+from guidefbo.server.side import Draws
 from guidefbo.server.strategies.guide.merging import complete_linkage
-from guidefbo.simulation.assemble import assemble, initial_design
+from guidefbo.simulation.assemble import assemble
+from guidefbo.simulation.federation import site_name
 from guidefbo.simulation.simulate import simulate
 
 PROBLEM, LEVEL, NOISE, BETA = "rastrigin", 2, 0.1, 4.0
@@ -233,14 +233,15 @@ def follow_run(size: Size) -> dict[int, list[Dataset]]:
         noise=NOISE,
         streams=streams,
     )
-    design = initial_design(size.agents, size.initial, size.dim, streams)
+    method = find_method("guide-ucb")
+    design = method.design({}, (size.agents, size.initial, size.dim), streams)
 
     def observe(n: int, X: np.ndarray, t: int = 0) -> np.ndarray:
         return problem.tasks[n].observe(X, streams.at(Purpose.NOISE, agent=n, t=t))
 
     federation = assemble(
-        find_method("guide-ucb"),
-        Settings(),
+        method,
+        {},
         design,
         observe,
         noise_std=problem.noise_std,
@@ -255,11 +256,8 @@ def follow_run(size: Size) -> dict[int, list[Dataset]]:
 
 
 def make_agent(name: str, n: int, data: Dataset, t: int = 1) -> RoundAgent:
-    policy = build_policy(
-        find_method(name),
-        Settings(),
-        Domain.box(data.X.shape[1]),
-        Model(noise_std=NOISE, priors=Priors()),
+    policy = find_method(name).policy(
+        {}, Domain.box(data.X.shape[1]), Model(noise_std=NOISE, priors=Priors())
     )
     return RoundAgent(agent_id=n, data=data, policy=policy, streams=Streams(1), t=t)
 
@@ -277,25 +275,25 @@ def time_stages(
         )
     ours: Times = defaultdict(list)
     theirs: Times = defaultdict(list)
-    server = build_server_side(find_method("guide-ucb"), Settings())
+    server = find_method("guide-ucb").server({})
     assert server is not None
     for t, datasets in states.items():
         progress(f"stages at round {t}")
         agents = [make_agent("guide-ucb", n, d, t) for n, d in enumerate(datasets)]
-        uploads = {n: agent.upload() for n, agent in enumerate(agents)}
-        packets = server.aggregate(uploads, t, Streams(1).at(Purpose.DISPATCH, t=t))
+        uploads = {site_name(n): agent.upload() for n, agent in enumerate(agents)}
+        draws = Draws(streams=Streams(1), federation="speed", t=t)
+        packets = server.aggregate(uploads, t, draws)
         ours["server"].append(
             median_time(
-                lambda u=uploads, t=t: server.aggregate(
-                    u, t, Streams(1).at(Purpose.DISPATCH, t=t)
-                ),
-                repeats,
+                lambda u=uploads, t=t, d=draws: server.aggregate(u, t, d), repeats
             )
             / len(datasets)
         )
         for n in range(num_timed):
-            time_ours(ours, n, datasets[n], packets[n], t, repeats)
-            time_theirs(theirs, reference, datasets[n], packets[n], t, repeats)
+            time_ours(ours, n, datasets[n], packets[site_name(n)], t, repeats)
+            time_theirs(
+                theirs, reference, datasets[n], packets[site_name(n)], t, repeats
+            )
     return ours, theirs
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from guidefbo.core.files import write_atomically
 from guidefbo.experiments.commit import STAMP, UNKNOWN, stamp, with_commit
+from guidefbo.methods.registry import find_method
 from guidefbo.metrics.ranks import average_ranks
 from guidefbo.problems.library import PROBLEMS
 from guidefbo.reports.paper import METHODS, paper_tables
@@ -36,14 +37,15 @@ FAR = 3.0
 """Places between our rank and the paper's that the document has to explain."""
 NOTES = RESULTS / "methods-notes.md"
 """What people have to say about the differences; put under the table."""
-TOY = {
+TOY: dict[str, Any] = {
     "dim": 2,
     "num_agents": 2,
     "num_initial": 3,
     "num_rounds": 1,
     "settings": {"num_paths": 20, "num_features": 32, "num_candidates": 50},
 }
-"""Fields of a run that takes a moment and measures nothing."""
+"""Fields of a run that takes a moment and measures nothing; a method takes those of
+the settings that it has."""
 TOY_PROBLEMS = ("sphere", "ackley")
 Finals = dict[str, dict[str, dict[str, float]]]
 """method -> function -> seed -> final mean simple regret."""
@@ -126,6 +128,10 @@ def final_regret(
 ) -> tuple[float, str]:
     path = records / f"{method}-{name}-level{LEVEL}-seed{seed}.json"
     if not path.exists():
+        known = find_method(method).run_settings
+        given = fields.get("settings", {})
+        settings = {k: v for k, v in given.items() if k in known}
+        fields = {**fields, "settings": settings}
         spec = RunSpec(problem=name, level=LEVEL, method=method, seed=seed, **fields)
         write_atomically(path, json.dumps(with_commit(run(spec).to_record())))
     record = json.loads(path.read_text(encoding="utf-8"))
@@ -149,7 +155,7 @@ def render(
         "",
         "Written by `python scripts/compare_methods.py`. 16 agents, 30 + 50 "
         "evaluations, d = 10, noise 0.1 in scaled units, default settings (beta = 4 "
-        "for the whole UCB family), mode `method`; mean over seeds "
+        "for the whole UCB family); mean over seeds "
         f"{', '.join(finals[CONTROL]['ackley'])}. Ranks within each function, ties "
         "averaged, over the twelve methods; the paper's are over ten repetitions.",
         "",

@@ -18,15 +18,14 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from guidefbo.methods.catalog import find_method
-from guidefbo.methods.settings import Settings
 
 from guidefbo.core.arrays import Points
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.core.threads import single_blas_thread
 from guidefbo.experiments.commit import stamp
+from guidefbo.methods.registry import find_method
 from guidefbo.problems.library import make_problem
-from guidefbo.simulation.assemble import assemble, initial_design
+from guidefbo.simulation.assemble import assemble
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 CONTENDERS = (
@@ -101,10 +100,11 @@ def final_regret(size: Size, name: str, seed: int, contender: int) -> float:
         return tasks[n].observe(X, streams.at(Purpose.NOISE, agent=n, t=t))
 
     with single_blas_thread():
-        design = initial_design(N, size.initial, size.dim, streams)
+        method = find_method(method_name)
+        design = method.design(given, (N, size.initial, size.dim), streams)
         federation = assemble(
-            find_method(method_name),
-            Settings.of(given),
+            method,
+            method.check(given),
             design,
             observe,
             noise_std=problems[0].noise_std,

@@ -16,19 +16,20 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from guidefbo.methods.build_consensus import consensus_agent, consensus_server
-from guidefbo.methods.settings import Settings
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.surrogate.model import Fitted, Model
 from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.arrays import Points
+from guidefbo.core.designs import interlocking_design
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.core.threads import single_blas_thread
 from guidefbo.experiments.commit import stamp
+from guidefbo.methods.registry import find_method
 from guidefbo.problems.library import make_problem
-from guidefbo.simulation.assemble import initial_design
+from guidefbo.server.side import Draws
+from guidefbo.simulation.federation import site_name
 from guidefbo.wire.consensus import PeakUpload
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
@@ -136,7 +137,7 @@ def errors(
         common_shift=0.3,
         streams=streams,
     )
-    design = initial_design(size.agents, size.initial, size.dim, streams)
+    design = interlocking_design(None, (size.agents, size.initial, size.dim), streams)
     model = Model(noise_std=problem.noise_std, priors=Priors())
     fits = [
         model.fit(
@@ -148,31 +149,35 @@ def errors(
     common = optima[1:].mean(axis=0)
     by_part: list[float] = []
     for place, fusion in PARTS:
-        settings = Settings(place=place, fusion=fusion, groups="one", aim="others")
+        settings = {"place": place, "fusion": fusion, "groups": "one", "aim": "others"}
         _, looks = exchange(settings, model, fits, streams)
         by_part.append(error(looks[0] - common))
     places: dict[str, float] = {}
     for aim in AIMS:
-        uploads, looks = exchange(Settings(aim=aim), model, fits, streams)
+        uploads, looks = exchange({"aim": aim}, model, fits, streams)
         places[aim] = error(looks - optima)
     claimed = np.sqrt(np.mean([u.variance.mean() for u in uploads.values()]))
     return by_part, [places["own"], float(claimed), places["others"], places["blend"]]
 
 
 def exchange(
-    settings: Settings, model: Model, fits: list[Fitted], streams: Streams
-) -> tuple[dict[int, PeakUpload], Points]:
+    settings: dict[str, str], model: Model, fits: list[Fitted], streams: Streams
+) -> tuple[dict[str, PeakUpload], Points]:
     """Return what every site says of its optimum, and where it looks thereafter."""
-    side = consensus_agent(settings, Domain.box(fits[0].data.X.shape[1]), model)
-    own = [side.study(fit.posterior) for fit in fits]
+    method = find_method("consensus-ucb")
+    domain = Domain.box(fits[0].data.X.shape[1])
+    side, server = method.policy(settings, domain, model).side, method.server(settings)
+    insights = [side.study(fit.posterior) for fit in fits]
     uploads = {
-        n: side.upload(fit.posterior, fit.data, own[n], None, streams.of(n, 1))
+        site_name(n): side.upload(
+            fit.posterior, fit.data, insights[n], None, streams.of(n, 1)
+        )
         for n, fit in enumerate(fits)
     }
-    stream = streams.at(Purpose.DISPATCH, t=1)
-    packets = consensus_server(settings).aggregate(uploads, 1, stream)
-    looks = [side.aimed(own[n], packets[n]) for n in range(len(fits))]
-    return uploads, np.vstack([p.components.centers for p in looks])
+    draws = Draws(streams=streams, federation="example", t=1)
+    packets = server.aggregate(uploads, 1, draws)
+    looks = [side.aimed(insights[n], packets[site_name(n)]) for n in range(len(fits))]
+    return uploads, np.vstack([packet.components.centers for packet in looks])
 
 
 def error(miss: np.ndarray) -> float:

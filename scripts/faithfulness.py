@@ -41,7 +41,10 @@ TOY: dict[str, Any] = {
     "num_rounds": 1,
 }
 """Fields of a run that takes a moment and measures nothing."""
-TOY_SETTINGS = {"num_paths": 20, "num_features": 32, "num_candidates": 50}
+TOY_SETTINGS: dict[str, dict[str, int]] = {
+    "ucb": {},
+    "guide-ucb": {"num_paths": 20, "num_features": 32, "num_candidates": 50},
+}
 TOY_PROBLEMS = ("sphere",)
 
 
@@ -132,12 +135,13 @@ def final_regret(
 ) -> tuple[float, str]:
     path = records / f"{configuration.key}-{name}-level{level}-seed{seed}.json"
     if not path.exists():
+        toy = TOY_SETTINGS[configuration.method] if is_toy else {}
         spec = RunSpec(
             problem=name,
             level=level,
             method=configuration.method,
             seed=seed,
-            settings={"beta": configuration.beta} | (TOY_SETTINGS if is_toy else {}),
+            settings={"beta": configuration.beta, **toy},
             **(TOY if is_toy else {}),
         )
         write_atomically(path, json.dumps(with_commit(run(spec).to_record())))

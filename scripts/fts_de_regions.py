@@ -1,11 +1,12 @@
 """FTS-DE with one region climbed, as it is, and with all of them, as it is specified.
 
-    python scripts/fts_de_regions.py
+    python scripts/fts_de_regions.py [--toy]
 
 Five functions, three seeds: how often the guided queries agree on the region, and the
-final mean regret either way.
+final mean regret either way. `--toy` runs one function for a moment and means nothing.
 """
 
+import argparse
 from unittest.mock import patch
 
 import numpy as np
@@ -21,6 +22,8 @@ from guidefbo.wire.regions import region_boxes, region_of
 PROBLEMS = {"ackley": 10, "griewank": 10, "rastrigin": 5, "rosenbrock": 4, "levy": 2}
 SEEDS = (0, 1, 2)
 SIZE = {"level": 2, "num_agents": 8, "num_initial": 15, "num_rounds": 12}
+TOY_PROBLEMS = {"sphere": 2}
+TOY_SIZE = {"level": 2, "num_agents": 3, "num_initial": 4, "num_rounds": 2}
 NUM_STARTS = 5
 NUM_ITERATIONS = 25
 
@@ -46,12 +49,16 @@ def climb_all(side, packet, dim, address, agreed):
 
 
 def main():
-    for problem, dim in PROBLEMS.items():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--toy", action="store_true", help="a size that takes seconds")
+    is_toy = parser.parse_args().toy
+    size = TOY_SIZE if is_toy else SIZE
+    for problem, dim in (TOY_PROBLEMS if is_toy else PROBLEMS).items():
         agreed = []
 
         def run():
             traces = [
-                gf.simulate(problem, dim=dim, method="fts-de", seed=seed, **SIZE)  # noqa: B023
+                gf.simulate(problem, dim=dim, method="fts-de", seed=seed, **size)  # noqa: B023
                 for seed in SEEDS
             ]
             return " ".join(f"{trace.mean_simple_regret[-1]:8.3f}" for trace in traces)

@@ -13,7 +13,6 @@ import numpy as np
 
 import guidefbo as gf
 from guidefbo.core.streams import Purpose, Streams
-from guidefbo.wire.codec import encode
 
 SPACE = gf.Space(
     dose=gf.Float(0.1, 100, log=True),
@@ -67,7 +66,7 @@ def main() -> None:
                 stream = streams.at(Purpose.NOISE, agent=n, t=trial.id)
                 agent.tell(trial, run_assay(n, trial.values, stream))
         uploads = {str(n): agent.upload() for n, agent in enumerate(labs)}
-        sent = {name: encode(m) for name, m in uploads.items() if m is not None}
+        sent = {name: m for name, m in uploads.items() if m is not None}
         for name, packet in gf.merge(sent, t=week).items():
             labs[int(name)].receive(packet)
     agent = labs[0]

@@ -1,5 +1,6 @@
 """Every published table says what code it measured, and none claims to be newer."""
 
+import gzip
 import importlib.util
 import subprocess
 import sys
@@ -9,9 +10,15 @@ import pytest
 
 from guidefbo.experiments import commit
 from guidefbo.experiments.commit import STAMP, code_commit, stamp
+from guidefbo.experiments.plan import plan_rows
+from guidefbo.experiments.results import pack_study, read_study
+from guidefbo.experiments.study import parse_study
+from guidefbo.reports.markdown import to_markdown
+from guidefbo.reports.report import compose
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "scripts" / "stale_results.py"
+PACKS = sorted((ROOT / "docs" / "results").glob("*/runs.json.gz"))
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +53,41 @@ def test_the_list_is_that_of_the_tables_and_the_code(stale, history):
         "docs/results/age.md says of a table that it is current and it is not, or "
         "the other way round: python scripts/stale_results.py --write"
     )
+
+
+@pytest.fixture(params=PACKS, ids=lambda path: path.parent.name)
+def pack(request):
+    return request.param
+
+
+def test_a_published_report_is_what_its_pack_says(pack):
+    """To the letter: guidefbo study report PACK --out FOLDER."""
+    results = read_study(pack)
+    written = (pack.parent / "report.md").read_text(encoding="utf-8")
+    assert to_markdown(results.title, compose([results])) == written
+
+
+def test_a_published_pack_is_as_it_would_be_packed(pack):
+    results = read_study(pack)
+    # Unpacked: how well bytes are packed depends on the machine.
+    again, stored = (
+        gzip.decompress(d) for d in (pack_study(results), pack.read_bytes())
+    )
+    assert again == stored
+    named = {row.spec["method"] for row in results.rows if "method" in row.spec}
+    assert results.methods.keys() == named
+    assert not results.missing
+
+
+def test_a_published_pack_says_how_to_run_it_again(pack):
+    results = read_study(pack)
+    study = parse_study(dict(results.definition))
+    asked = {
+        (row.key, row.variant, row.group)
+        for call in results.calls
+        for row in plan_rows(study, repetitions=call.repetitions, where=call.where)
+    }
+    assert asked == {(row.key, row.variant, row.group) for row in results.rows}
 
 
 def test_a_stamp_is_read_as_it_is_written(stale):

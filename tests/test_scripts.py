@@ -18,6 +18,7 @@ from tests.reports.browser import find_chromium
 ROOT = Path(__file__).parents[1]
 STAMP = r"^Made at commit ([0-9a-f]{10}(-dirty)?|unknown)\.$"
 ELSEWHERE = {
+    "doctests_in_docs": "mkdocs build, a step of ./check",
     "kernels": "tests/test_check.py",
     "stale_results": "tests/test_results.py",
     "settings_tables": "tests/test_documents.py",
@@ -25,6 +26,7 @@ ELSEWHERE = {
     "one_site": "tests/test_documents.py",
     "three_sites": "tests/test_documents.py",
     "mixed_problems": "imported by mixed",
+    "doctests_in_docs": "loaded by mkdocs",
 }
 """Scripts that are run in another test."""
 
@@ -206,11 +208,25 @@ def test_faithfulness(tmp_path):
     check_table(tmp_path / "faithfulness.md", 2 * 2 * 3 + 3 + 3)
 
 
+def test_fts_de_regions(run):
+    text = run("scripts/fts_de_regions.py", "--toy")
+    assert re.fullmatch(r"sphere +d= 2  one: .*  all: .*  agree in \d+% of \d+\n", text)
+
+
 def test_judge_consensus(run, tmp_path):
     """The published judgement is what the published runs say."""
     run("scripts/judge_consensus.py", "--out", tmp_path)
     published = (ROOT / "docs/results/consensus/judgement.md").read_text()
     assert (tmp_path / "judgement.md").read_text() == published
+
+
+def test_compare_runs(run, tmp_path):
+    pack = str(ROOT / "docs" / "results" / "main" / "runs.json.gz")
+    run("scripts/compare_runs.py", pack, pack, "--write", str(tmp_path / "same.md"))
+    text = (tmp_path / "same.md").read_text()
+    assert "| all | 108 | 1.000 | 0.000 | 0 |" in text
+    with pytest.raises(SystemExit, match="No run of nobody is in both"):
+        run("scripts/compare_runs.py", pack, pack, "--method", "nobody")
 
 
 def test_site_picture(run, tmp_path):

@@ -14,7 +14,7 @@ from guidefbo.agent.guidance.schedule import SCHEDULES
 from guidefbo.agent.guidance.settings import INTERVENTIONS
 from guidefbo.agent.loop import RoundAgent
 from guidefbo.agent.policy import Policy
-from guidefbo.agent.strategies.consensus.agent import ConsensusAgent
+from guidefbo.agent.strategies.consensus.agent import PLACES, ConsensusAgent
 from guidefbo.agent.strategies.consensus.aim import AIMS
 from guidefbo.agent.strategies.consensus.peak import TrendMean, find_peak, peak_variance
 from guidefbo.agent.strategies.consensus.settings import ConsensusSettings
@@ -720,7 +720,7 @@ def test_settings_reach_the_parts():
         intervention=INTERVENTIONS["local"],
         schedule=SCHEDULES["constant"],
         domain=box,
-        has_trend=True,
+        model=PLACES["trend"],
         aim=AIMS["blend"],
         min_spread=0.15,
         max_strength=1.0,
@@ -740,7 +740,7 @@ def test_settings_reach_the_parts():
         intervention=INTERVENTIONS["uniform"],
         schedule=SCHEDULES["decaying"],
         domain=box,
-        has_trend=False,
+        model=PLACES["process"],
         aim=AIMS["others"],
         min_spread=0.3,
         max_strength=2.0,

@@ -262,9 +262,9 @@ def test_settings_and_place_in_the_federation(call):
     said = call(
         "init", "site.json", "line.toml", "--goal", "min", "--method", "guide-nei",
         "--seed", 3, "--noise", 0.2, "--initial", 4, "--agents", 3, "--agent-id", 2,
-        "--set", "beta=2", "--set", "belief=single-gaussian",
+        "--set", "num_paths=9", "--set", "belief=single-gaussian",
     ).out  # fmt: skip
-    assert "method: guide-nei (beta=2, belief=single-gaussian)" in said
+    assert "method: guide-nei (num_paths=9, belief=single-gaussian)" in said
     assert "site 2 of 3" in said
     setup = Agent.load("site.json").setup
     assert (setup.num_agents, setup.agent_id, setup.noise) == (3, 2, 0.2)

@@ -5,7 +5,8 @@ from guidefbo.core.threads import single_blas_thread
 
 
 def numbers_of_threads():
-    return {found["num_threads"] for found in threadpool_info()}
+    blas = [found for found in threadpool_info() if found["user_api"] == "blas"]
+    return {found["num_threads"] for found in blas}
 
 
 def test_one_thread_within_and_as_many_as_before_after():

@@ -1,13 +1,10 @@
 """A study on a real Dask cluster: a scheduler and two workers, one of them killed."""
 
-import os
-import re
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
+from tests.experiments.dask_cluster import cluster  # noqa: F401
 from tests.experiments.tiny import NUM_RUNS, records, start, write_study
 
 from guidefbo.core.errors import FedBOError
@@ -19,56 +16,7 @@ pytest.importorskip("distributed")
 ROUNDS = 10
 
 
-def launch(folder, name, *words):
-    """Start a part of the cluster; its log goes to a file."""
-    log = folder / f"{name}.log"
-    with log.open("w") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "dask", *words],
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-        )
-    return process, log
-
-
-def wait_for(log, pattern, process):
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        found = re.search(pattern, log.read_text())
-        if found:
-            return found
-        assert process.poll() is None, log.read_text()
-        time.sleep(0.05)
-    raise AssertionError(log.read_text())
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    """Yield the scheduler's address and the two worker processes."""
-    parts = []
-    local = ["--host", "127.0.0.1", "--no-dashboard"]
-    try:
-        scheduler, log = launch(
-            tmp_path, "scheduler", "scheduler", *local, "--port", "0"
-        )
-        parts.append(scheduler)
-        address = wait_for(log, r"tcp://127\.0\.0\.1:\d+", scheduler)[0]
-        for number in (1, 2):
-            # No nanny: a killed worker stays dead.
-            words = [address, "--nthreads", "1", "--no-nanny", *local]
-            worker, log = launch(tmp_path, f"worker{number}", "worker", *words)
-            parts.append(worker)
-            wait_for(log, "Registered to", worker)
-        yield address, parts[1:]
-    finally:
-        for part in reversed(parts):
-            part.kill()
-            part.wait(timeout=30)
-
-
-def test_a_study_survives_the_death_of_a_worker(cluster, tmp_path):
+def test_a_study_survives_the_death_of_a_worker(cluster, tmp_path):  # noqa: F811
     address, parts = cluster
     path, out = write_study(tmp_path, rounds=ROUNDS), tmp_path / "out"
     words = ["--backend", "dask", "--address", address, "--out", out]

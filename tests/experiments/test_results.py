@@ -2,13 +2,15 @@
 
 import gzip
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
 from guidefbo.core.errors import DataError
+from guidefbo.experiments.notes import note_on
 from guidefbo.experiments.plan import plan_rows
-from guidefbo.experiments.results import Call, pack_study, read_study
+from guidefbo.experiments.results import Call, MethodNote, pack_study, read_study
 from guidefbo.experiments.store import Store
 from guidefbo.experiments.study import parse_study
 
@@ -31,7 +33,6 @@ def record(row, curve=(3.0, 2.0, 1.0)):
         "version": 1,
         "key": row.key,
         "spec": dict(row.spec),
-        "mode": "method",
         "mean_simple_regret": list(curve),
         "scalars": {"up_per_agent_round": 22},
         "seconds": {"total": 1.25, "fit": 1.0},
@@ -127,6 +128,54 @@ def test_a_pack_says_what_the_folder_says(store, tmp_path):
     assert packed.outcomes.keys() == folder.outcomes.keys()
     for key, outcome in packed.outcomes.items():
         np.testing.assert_array_equal(outcome.curve, folder.outcomes[key].curve)
+
+
+def test_notes_on_methods_are_kept(store, tmp_path):
+    """What a report needs to know stands in the files, and no registry is asked."""
+    folder = read_study(store.folder)
+    assert folder.methods == {name: note_on(name) for name in ("ucb", "ts")}
+    file = tmp_path / "s.json.gz"
+    file.write_bytes(pack_study(folder))
+    assert read_study(file).methods == folder.methods
+    # A later call adds its own and keeps what is there.
+    form = json.loads((store.folder / "study.json").read_text())
+    mine = dict(form["methods"]["ucb"], colour="green", settings={"beta": 7.0})
+    form["methods"] |= {"gone": mine}
+    (store.folder / "study.json").write_text(json.dumps(form))
+    store.describe(STUDY, ROWS, CALL)
+    assert read_study(store.folder).methods == {
+        **folder.methods,
+        "gone": MethodNote(
+            **{**asdict(note_on("ucb")), "colour": "green", "settings": {"beta": 7.0}}
+        ),
+    }
+
+
+@pytest.mark.parametrize(
+    ("listed", "kept"),
+    [
+        (None, {}),
+        ([], {}),
+        ({"a": 3, "b": {"strategy": "s"}, "c": {"strategy": 1, "rule": "r"}}, {}),
+        (
+            {
+                "a": {
+                    "strategy": "s",
+                    "rule": "r",
+                    "is_plain": 1,
+                    "alone": [],
+                    "more": 2,
+                }
+            },
+            {"a": MethodNote(strategy="s", rule="r")},
+        ),
+    ],
+    ids=["none", "a-list", "malformed", "half"],
+)
+def test_malformed_notes_are_left_out(store, listed, kept):
+    form = json.loads((store.folder / "study.json").read_text())
+    (store.folder / "study.json").write_text(json.dumps(form | {"methods": listed}))
+    assert read_study(store.folder).methods == kept
 
 
 def test_runs_of_a_pack_are_taken_over(store, tmp_path):

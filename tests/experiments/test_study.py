@@ -94,9 +94,31 @@ def test_a_setting_without_effect_is_named():
     assert unused_settings(described, guides) == {}
 
 
-def test_a_wrong_value_is_refused_even_without_effect():
-    with pytest.raises(SettingsError, match="num_paths"):
-        plan_rows(study(grid=[GRID | {"method": "ucb", "settings": {"num_paths": 0}}]))
+def test_a_wrong_value_is_refused():
+    with pytest.raises(SettingsError, match="num_paths must be a whole number"):
+        plan_rows(study(grid=[GRID | {"settings": {"num_paths": [100, 0]}}]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_paths": 100}, "no setting of the study's methods 'num_paths'"),
+        ({"bta": 4}, "Did you mean 'beta'"),
+        ({"mode": "as-run"}, "no setting of the study's methods 'mode'"),
+    ],
+)
+def test_a_setting_that_no_method_has_is_refused(settings, message):
+    with pytest.raises(SettingsError, match=message):
+        plan_rows(study(grid=[GRID | {"method": "ucb", "settings": settings}]))
+
+
+def test_a_setting_of_a_variant_is_one_of_the_study():
+    variants = {"bold": {"method": "guide-ucb", "settings": {"max_strength": 2.0}}}
+    grids = [GRID | {"method": "ucb"}, {"problem": "ackley", "variant": "bold"}]
+    plan_rows(study(grid=grids, variants=variants))
+    variants["bold"]["method"] = "ucb"
+    with pytest.raises(SettingsError, match="'max_strength'"):
+        plan_rows(study(grid=grids, variants=variants))
 
 
 def test_a_condition_keeps_methods_it_does_not_concern():

@@ -27,6 +27,7 @@ from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.agent.surrogate.trend import TrendPosterior
 from guidefbo.core.component import Components
+from guidefbo.core.designs import interlocking_design
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.problems.library import make_problem
@@ -39,7 +40,7 @@ from guidefbo.server.strategies.guide.dispatch import agent_specific
 from guidefbo.server.strategies.guide.merging import complete_linkage
 from guidefbo.server.strategies.guide.moments import ScoredComponents, merge_clusters
 from guidefbo.server.strategies.guide.reweighting import value_aware
-from guidefbo.simulation.assemble import initial_design
+from guidefbo.testing.server_side import draws
 
 DIM = 2
 PLACES = np.array([[0.1, 0.2], [0.5, 0.45], [0.85, 0.3], [0.3, 0.9], [0.65, 0.7]])
@@ -91,7 +92,7 @@ def start(seed):
     """What a run begins with: initial points and what the tasks say there."""
     streams = Streams(seed)
     problem = make_problem("ackley", dim=DIM, num_agents=3, level=3, streams=streams)
-    design = initial_design(3, 5, DIM, streams)
+    design = interlocking_design(None, (3, 5, DIM), streams)
     values = [t.evaluate(X) for t, X in zip(problem.tasks, design, strict=True)]
     return {"design": design, "values": values}
 
@@ -163,9 +164,9 @@ def peak(seed):
     variance = peak_variance(model, x, Domain.box(DIM), 1e-4, 1.0 / 12.0)
     return {
         "place": x,
-        "height": model.value(x[None]),
+        "height": model.predict_mean(x[None]),
         "variance": variance,
-        "mean": model.value(PLACES),
+        "mean": model.predict_mean(PLACES),
     }
 
 
@@ -181,7 +182,7 @@ def merged(seed):
     labels = complete_linkage(uploads.centers, 0.12)
     found = merge_clusters(uploads, labels)
     log_weights = value_aware(found)
-    stream = Streams(seed).at(Purpose.DISPATCH)
+    sites = [f"site{n}" for n in range(9)]
     return {
         "labels": labels,
         "masses": found.masses,
@@ -189,7 +190,7 @@ def merged(seed):
         "variances": found.variances,
         "scores": found.scores,
         "log weights": log_weights,
-        "packets": agent_specific(log_weights, 9, 2, stream),
+        "packets": agent_specific(log_weights, sites, 2, draws(seed)),
     }
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from guidefbo.methods.accounting import paper_scalars
-from guidefbo.methods.catalog import METHODS
-from guidefbo.methods.settings import Settings
+from guidefbo.methods.registry import all_methods
+from guidefbo.simulation.simulate import simulate
 
+METHODS = {method.name: method for method in all_methods()}
 NOTHING = {"up": 0, "down": 0}
 OURS = {"consensus": {"up": 22, "down": 21}}
 """Not in the paper: its own count, 2d+2 and 2d+1 for d = 10."""
@@ -18,7 +18,26 @@ TABLE = Path(__file__).parents[2] / "src" / "guidefbo" / "reports" / "paper.json
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_paper_accounting_is_the_papers_table(method):
     table = json.loads(TABLE.read_text())["communication_scalars_d10"]
-    row = OURS.get(method.strategy) or table.get(method.strategy, NOTHING)
-    counted = paper_scalars(method, Settings(), 10)
+    s = method.strategy
+    row = OURS.get(s.name) or table.get(s.paper_column, NOTHING)
+    counted = method.paper_scalars({}, 10)
     assert counted["up_per_agent_round"] == row["up"]
     assert counted["down_per_agent_round"] == row.get("down", row.get("down_max"))
+
+
+def test_every_strategy_of_the_papers_table_is_counted():
+    table = json.loads(TABLE.read_text())["communication_scalars_d10"]
+    columns = {method.strategy.paper_column for method in METHODS.values()}
+    assert table.keys() <= columns
+
+
+def test_a_run_says_what_its_record_counts():
+    size = {"dim": 3, "num_agents": 2, "num_initial": 4, "num_rounds": 1}
+    settings = {"packet_size": 2, "num_paths": 20, "num_candidates": 40}
+    trace = simulate("sphere", method="guide-ucb", settings=settings, **size)
+    assert trace.scalars_paper == METHODS["guide-ucb"].paper_scalars(settings, 3)
+    # 2d+2 up, packet_size (2d+1) down.
+    assert trace.to_record()["scalars_paper"] == {
+        "up_per_agent_round": 8,
+        "down_per_agent_round": 14,
+    }

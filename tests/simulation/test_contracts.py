@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from guidefbo.methods.build import build_agent_side, build_rule, build_server_side
-from guidefbo.methods.catalog import METHODS, RULES, RULES_OF, STRATEGIES, Method
-from guidefbo.methods.settings import Settings
+from tests.simulation.light import known_to
 
 from guidefbo.agent.side import Studying
 from guidefbo.agent.surrogate.model import Model
@@ -14,7 +12,16 @@ from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
-from guidefbo.core.streams import Purpose, Streams
+from guidefbo.core.settings import make
+from guidefbo.core.streams import Streams
+from guidefbo.methods.record import Method
+from guidefbo.methods.registry import (
+    RULES,
+    STRATEGIES,
+    find_method,
+    find_rule,
+    find_strategy,
+)
 from guidefbo.testing import (
     check_agent_side,
     check_posterior,
@@ -23,9 +30,16 @@ from guidefbo.testing import (
     example_posterior,
 )
 from guidefbo.testing.examples import example_data, guided_posterior
+from guidefbo.testing.server_side import draws
 from guidefbo.wire.guide import GuidancePacket, OptimumUpload
 
-LIGHT = Settings.of({"num_paths": 60, "num_features": 64, "num_candidates": 120})
+LIGHT = {
+    "num_paths": 60,
+    "num_features": 64,
+    "num_candidates": 120,
+    "num_shared": 40,
+    "num_probes": 12,
+}
 MODEL = Model(noise_std=0.1, priors=Priors())
 PARTS = [
     {},
@@ -34,6 +48,24 @@ PARTS = [
     {"intervention": "uniform"},
     {"sampler": "exact"},
 ]
+
+
+def policy_of(method, **given):
+    """Return what an agent in three dimensions does."""
+    method = find_method(method)
+    settings = method.check(known_to(method, LIGHT) | given)
+    return method.policy(settings, Domain.box(3), MODEL)
+
+
+def side_of(method, **given):
+    """Return the private half of a method's strategy, in three dimensions."""
+    return policy_of(method, **given).side
+
+
+def server_of(method, **given):
+    """Return the shared half of a method's strategy."""
+    method = find_method(method)
+    return method.server(known_to(method, LIGHT) | given)
 
 
 def packet(is_full, dim=3):
@@ -53,42 +85,35 @@ def packet(is_full, dim=3):
 @pytest.mark.parametrize("name", RULES)
 def test_rules(name, dim):
     """E19, E20, E22 with their gradients."""
-    check_rule(build_rule(Method(strategy="independent", rule=name), LIGHT), dim=dim)
+    check_rule(make(find_rule(name).settings, LIGHT).build(), dim=dim)
 
 
 @pytest.mark.parametrize("part", PARTS, ids=str)
 def test_agent_side_of_guide(part):
-    settings = replace(LIGHT, **part)
-    side = build_agent_side(METHODS["guide-ucb"], settings, Domain.box(3), MODEL)
+    side = side_of("guide-ucb", **part)
     is_full = part.get("covariance") == "full"
     misfits = [packet(is_full, dim) for dim in (1, 2)]
     check_agent_side(side, packets=[packet(is_full)], misfits=misfits)
 
 
 def test_agent_side_without_federation():
-    check_agent_side(
-        build_agent_side(METHODS["ucb"], LIGHT, Domain.box(3), MODEL),
-        packets=[packet(False)],
-    )
+    check_agent_side(side_of("ucb"), packets=[packet(False)])
 
 
 def insight_of(side, posterior):
     return side.study(posterior) if isinstance(side, Studying) else None
 
 
-@pytest.mark.parametrize("mode", ["method", "as-run"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_both_sides_of_every_strategy(strategy, mode):
+def test_both_sides_of_every_strategy(strategy):
     """Uploads of the one side go to the other, and its packets come back."""
-    settings = replace(LIGHT, mode=mode, num_shared=40, num_probes=12)
-    method = Method(strategy=strategy, rule=RULES_OF[strategy][0])
-    side = build_agent_side(method, settings, Domain.box(3), MODEL)
-    server = build_server_side(method, settings)
+    method = Method(strategy, (find_strategy(strategy).rules or RULES)[0])
+    side, server = side_of(method), server_of(method)
     if server is None:
         check_agent_side(side)
         return
     uploads = {
-        agent: side.upload(
+        f"site{agent}": side.upload(
             example_posterior(3, agent),
             example_data(3, agent),
             insight_of(side, example_posterior(3, agent)),
@@ -98,17 +123,18 @@ def test_both_sides_of_every_strategy(strategy, mode):
         for agent in (4, 0, 17, 5)
     }
     check_server_side(server, uploads)
-    packets = server.aggregate(uploads, 1, Streams(0).at(Purpose.DISPATCH, t=1))
+    packets = server.aggregate(uploads, 1, draws())
     check_agent_side(side, packets=packets.values())
+    assert (server.upload_type, server.packet_type) == method.strategy.messages
 
 
 def test_server_side_of_guide():
-    check_server_side(build_server_side(METHODS["guide-ucb"], LIGHT), UPLOADS["guide"])
+    check_server_side(server_of("guide-ucb"), UPLOADS["guide"])
 
 
 UPLOADS = {
     "guide": {
-        agent: OptimumUpload(
+        f"site{agent}": OptimumUpload(
             mass=0.2 + agent / 40,
             center=np.array([agent / 30, 0.5]),
             variance=np.array([0.01, 0.02]),
@@ -140,7 +166,7 @@ def test_components_that_pass_the_wire_give_finite_guidance(variance):
     except WireError:
         return
     local = example_posterior()
-    side = build_agent_side(METHODS["guide-ucb"], LIGHT, Domain.box(3), MODEL)
+    side = side_of("guide-ucb")
     posterior = side.decision_posterior(local, extreme, 1, Streams(0).of(0, 1))
     X = np.array([[0.5, 0.5, 0.5], [0.1, 0.2, 0.3]])
     assert all(np.isfinite(moment).all() for moment in posterior.moments(X))
@@ -154,7 +180,7 @@ class Wrapped:
     """A rule whose acquisition is tampered with."""
 
     def __init__(self, tamper):
-        self.rule = build_rule(METHODS["ucb"], LIGHT)
+        self.rule = policy_of("ucb").rule
         self.tamper = tamper
 
     def acquisition(self, posterior, stream):
@@ -219,22 +245,32 @@ class Forgetful:
     """A server that answers in the order of arrival and forgets the last agent."""
 
     def __init__(self, forgets):
-        self.server = build_server_side(METHODS["guide-ucb"], LIGHT)
+        self.server = server_of("guide-ucb")
         self.upload_type, self.packet_type = OptimumUpload, GuidancePacket
-        self.forgets = forgets
+        self.forgets, self.form = forgets, self.server.form
 
-    def aggregate(self, uploads, t, stream):
+    def aggregate(self, uploads, t, draws):
         if not uploads:
             return {}
         first = next(iter(uploads.values()))
         if self.forgets:
             kept = dict(list(uploads.items())[:-1]) or uploads
-            return self.server.aggregate(kept, t, stream)
-        alone = self.server.aggregate({0: first}, t, stream)[0]
+            return self.server.aggregate(kept, t, draws)
+        alone = self.server.aggregate({"a": first}, t, draws)["a"]
         return dict.fromkeys(uploads, alone)
 
 
+class Odd(Forgetful):
+    """A server that takes every upload for another kind."""
+
+    def __init__(self):
+        super().__init__(False)
+        self.form = lambda upload: upload.value_score
+
+
 def test_server_suite_notices():
+    with pytest.raises(AssertionError, match="must be alike"):
+        check_server_side(Odd(), UPLOADS["guide"])
     with pytest.raises(AssertionError, match="must get a packet each"):
         check_server_side(Forgetful(True), UPLOADS["guide"])
     with pytest.raises(AssertionError, match="must not depend on the order"):
@@ -245,7 +281,7 @@ class Unrepeatable:
     """An agent side that reads a clock of its own."""
 
     def __init__(self):
-        self.side = build_agent_side(METHODS["guide-ucb"], LIGHT, Domain.box(3), MODEL)
+        self.side = side_of("guide-ucb")
         self.count = 0
 
     def upload(self, posterior, data, insight, held, address):
@@ -261,7 +297,7 @@ class Lax:
     """An agent side that checks packets in a way of its own."""
 
     def __init__(self, check):
-        self.side = build_agent_side(METHODS["guide-ucb"], LIGHT, Domain.box(3), MODEL)
+        self.side = side_of("guide-ucb")
         self.upload = self.side.upload
         self.decision_posterior = self.side.decision_posterior
         self.check = check

@@ -2,21 +2,26 @@
 
 import numpy as np
 import pytest
-from guidefbo.methods.build_consensus import consensus_server
-from guidefbo.methods.settings import Settings
-from guidefbo.simulation.liars import LIES, Liars, corner, drift, hide, respond
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import guidefbo as gf
-from guidefbo.core.errors import SettingsError
-from guidefbo.core.streams import Purpose, Streams
-from guidefbo.methods import settings as methods_settings
+from guidefbo.agent.strategies.consensus.liars import (
+    LIES,
+    ConsensusLiars,
+    corner,
+    drift,
+    hide,
+    respond,
+)
+from guidefbo.core.errors import SettingsError, UnknownNameError
+from guidefbo.core.streams import Streams
+from guidefbo.methods.registry import all_methods, find_method
 from guidefbo.problems.library import make_problem
 from guidefbo.simulation.simulate import simulate
-from guidefbo.simulation.spec import RunSpec
 from guidefbo.testing.codec import encode
+from guidefbo.testing.server_side import draws
 from guidefbo.wire.consensus import SHARPEST, PeakUpload
 
 LIGHT = {"num_raw": 16, "num_starts": 2, "num_iterations": 4}
@@ -88,7 +93,9 @@ def test_hide_is_a_standard_deviation_towards_that_corner(share):
 
 def test_every_lie_has_a_name():
     """And the setting takes just these, or none."""
-    assert sorted(methods_settings.LIES) == sorted(["none", *LIES])
+    setting = find_method("consensus-ucb").run_settings["lie"]
+    assert sorted(setting.names) == sorted(["none", *LIES])
+    assert setting.default == "none"
 
 
 # Who they are.
@@ -98,7 +105,7 @@ def test_every_lie_has_a_name():
 def test_the_last_ones_lie(count):
     """The first are left as they are; the others say the same, as surely as allowed."""
     uploads = [upload([n / 10, 0.9], 0.02, n - 1.0) for n in range(4)]
-    liars = Liars(count=count, lie=respond, num_rounds=4)
+    liars = ConsensusLiars(count=count, lie=respond, num_rounds=4)
     spoilt = liars.spoil(uploads, 1)
     num_honest = 4 - count
     assert len(spoilt) == 4
@@ -114,7 +121,7 @@ def test_the_last_ones_lie(count):
 
 def test_what_the_liars_would_have_said_does_not_matter():
     """Their lie follows the honest places alone."""
-    liars = Liars(count=1, lie=drift, num_rounds=10)
+    liars = ConsensusLiars(count=1, lie=drift, num_rounds=10)
     honest = [upload([0.1, 0.9]), upload([0.3, 0.5])]
     first, second = (
         liars.spoil([*honest, upload(own)], 5)[-1] for own in ([0.0, 0.0], [1.0, 1.0])
@@ -124,21 +131,20 @@ def test_what_the_liars_would_have_said_does_not_matter():
 
 def test_drift_arrives_with_the_last_round():
     """Round t of T is the share t / T: in the fifth of ten, half of the way."""
-    liars = Liars(count=1, lie=drift, num_rounds=10)
+    liars = ConsensusLiars(count=1, lie=drift, num_rounds=10)
     uploads = [upload([0.1, 0.9]), upload([0.3, 0.5]), upload([0.5, 0.5])]
     assert liars.spoil(uploads, 5)[-1].center == pytest.approx([0.6, 0.85])
     assert liars.spoil(uploads, 10)[-1].center == pytest.approx([1.0, 1.0])
 
 
-def test_none_where_nobody_lies():
+@pytest.mark.parametrize("method", ["guide-ucb", "consensus-ucb"])
+def test_none_where_nobody_lies(method):
     """Whatever their number, which is then no mistake."""
-    spec = RunSpec(method="guide-ucb", num_agents=2)
-    assert Liars.of(Settings(num_liars=9), spec) is None
+    assert find_method(method).liars({"num_liars": 9}, 2, 50) is None
 
 
 def test_liars_of_a_run():
-    spec = RunSpec(method="consensus-nei", num_agents=16, num_rounds=25)
-    liars = Liars.of(Settings(lie="drift"), spec)
+    liars = find_method("consensus-nei").liars({"lie": "drift"}, 16, 25)
     assert (liars.count, liars.lie, liars.num_rounds) == (4, drift, 25)
 
 
@@ -157,9 +163,13 @@ def test_numbers_that_count_nobody_are_refused(num_liars):
 
 @pytest.mark.parametrize("method", ["ucb", "guide-ucb", "placebo-ucb", "fts"])
 def test_other_methods_have_no_liars(method):
-    words = rf"lie=corner needs a consensus method.*got {method}"
-    with pytest.raises(SettingsError, match=words):
+    with pytest.raises(UnknownNameError, match=rf"no setting of {method} 'lie'"):
         small(method, lie="corner", num_liars=1)
+
+
+def test_only_consensus_has_liars():
+    named = {m.strategy.name for m in all_methods() if m.strategy.liars is not None}
+    assert named == {"consensus"}
 
 
 def test_unknown_lies_are_refused():
@@ -208,9 +218,15 @@ def test_number_of_liars_is_idle_where_nobody_lies():
 
 def packets_of(fusion, uploads):
     """Return what one group hears; several are liars' friends and foes at once."""
-    server = consensus_server(Settings(fusion=fusion, groups="one"))
-    stream = Streams(0).at(Purpose.DISPATCH, t=1)
-    return server.aggregate(dict(enumerate(uploads)), 1, stream)
+    given = {"fusion": fusion, "groups": "one"}
+    return aggregated(find_method("consensus-ucb").server(given), uploads)
+
+
+def aggregated(server, uploads):
+    """Return what every site hears, in the order of their uploads."""
+    named = {f"{n:02d}": upload for n, upload in enumerate(uploads)}
+    packets = server.aggregate(named, 1, draws())
+    return [packets[name] for name in named]
 
 
 def place_of(packet):
@@ -230,10 +246,10 @@ def test_four_of_sixteen_cannot_lead_trimmed_sites_astray(centers, spreads, lie,
         PeakUpload(mass=1.0, center=x, variance=v, value_score=0.0)
         for x, v in zip(centers, spreads, strict=True)
     ]
-    liars = Liars(count=4, lie=LIES[lie], num_rounds=25)
+    liars = ConsensusLiars(count=4, lie=LIES[lie], num_rounds=25)
     uploads = liars.spoil([*honest, *honest[:4]], t)
     low, high = centers.min(axis=0) - 1e-12, centers.max(axis=0) + 1e-12
-    for packet in packets_of("trimmed", uploads).values():
+    for packet in packets_of("trimmed", uploads):
         theta = place_of(packet)
         assert ((low <= theta) & (theta <= high)).all()
 
@@ -245,7 +261,7 @@ def test_weighted_sites_are_led_astray():
     and τ² = (Q - 14) / 30343 = 0.00395, so the liars have 80 % of the weight.
     """
     uploads = [upload([0.3, 0.3], 0.04)] * 16
-    uploads = Liars(count=4, lie=corner, num_rounds=1).spoil(uploads, 1)
+    uploads = ConsensusLiars(count=4, lie=corner, num_rounds=1).spoil(uploads, 1)
     astray = place_of(packets_of("dersimonian-laird", uploads)[0])
     assert astray == pytest.approx([0.3 + 0.7 * 0.798] * 2, abs=1e-3)
     kept = place_of(packets_of("trimmed", uploads)[0])
@@ -258,12 +274,10 @@ def test_far_away_liars_are_not_heard_at_all(lie):
     rng = np.random.default_rng(0)
     places = np.clip(0.4 + 0.08 * rng.standard_normal((12, 6)), 0.0, 1.0)
     honest = [upload(x, 0.01) for x in places]
-    liars = Liars(count=4, lie=LIES[lie], num_rounds=1)
+    liars = ConsensusLiars(count=4, lie=LIES[lie], num_rounds=1)
     uploads = liars.spoil([*honest, *honest[:4]], 1)
-    stream = Streams(0).at(Purpose.DISPATCH, t=1)
-    server = consensus_server(Settings())
-    lied = server.aggregate(dict(enumerate(uploads)), 1, stream)
-    alone = server.aggregate(dict(enumerate(honest)), 1, stream)
+    server = find_method("consensus-ucb").server({})
+    lied, alone = aggregated(server, uploads), aggregated(server, honest)
     for n in range(12):
         assert encode(lied[n]) == encode(alone[n])
 
@@ -271,5 +285,5 @@ def test_far_away_liars_are_not_heard_at_all(lie):
 def test_a_site_does_not_lie():
     """The setting is a simulation's; an agent that ignored it would mislead."""
     space = gf.Space(x=gf.Float(0.0, 1.0))
-    with pytest.raises(SettingsError, match="lie=corner is for simulated runs"):
+    with pytest.raises(UnknownNameError, match="no setting of consensus-ucb 'lie'"):
         gf.Agent(space, goal="max", method="consensus-ucb", settings={"lie": "corner"})

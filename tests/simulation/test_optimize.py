@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.simulation.light import known_to
 
 from guidefbo import Float, Space, optimize
 from guidefbo.core.errors import SettingsError, UnknownNameError
@@ -39,7 +40,8 @@ QUADRATICS = [quadratic(*center) for center in CENTERS]
 
 
 def light(functions, space=SQUARE, **given):
-    options = {"goal": "min", "initial": 4, "rounds": 3, "settings": LIGHT}
+    settings = known_to(given.get("method", "guide-ucb"), LIGHT)
+    options = {"goal": "min", "initial": 4, "rounds": 3, "settings": settings}
     return optimize(functions, space, **{**options, **given})
 
 
@@ -109,7 +111,7 @@ def test_same_seed_same_result_and_other_seed_another():
 def queries(method, **settings):
     """Return every query of a run whose agents disagree about the optimum."""
     spread = [quadratic(n / 3 - 0.8, 10 ** (n / 3 - 0.9)) for n in range(6)]
-    given = {**LIGHT, "packet_size": 2, **settings}
+    given = known_to(method, {**LIGHT, "packet_size": 2}) | settings
     result = light(spread, method=method, rounds=3, initial=5, settings=given)
     return [e.values for e in result.history if e.round > 0]
 

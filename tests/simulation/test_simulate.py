@@ -7,15 +7,18 @@ import sys
 
 import numpy as np
 import pytest
+from tests.simulation.light import known_to
 
-from guidefbo.agent.catalog import AIMS
+from guidefbo.agent.strategies.consensus.aim import AIMS
+from guidefbo.core.designs import interlocking_design
 from guidefbo.core.errors import FedBOError, SettingsError, UnknownNameError
 from guidefbo.core.streams import Streams
-from guidefbo.methods.catalog import METHODS, find_method
+from guidefbo.methods.registry import find_method, method_names
 from guidefbo.problems.library import make_problem
-from guidefbo.server.catalog import FUSIONS
-from guidefbo.simulation.assemble import initial_design
+from guidefbo.server.strategies.consensus.settings import FUSIONS
 from guidefbo.simulation.simulate import simulate
+
+METHODS = method_names()
 
 SMALL = {"dim": 3, "num_agents": 3, "num_initial": 6, "num_rounds": 3}
 LIGHT = {
@@ -29,9 +32,10 @@ LIGHT = {
 """Settings that make a run cheap; what they leave out is tested elsewhere."""
 
 
-def small(problem="ackley", settings=None, **changes):
-    given = {**LIGHT, **(settings or {})}
-    return simulate(problem, settings=given, **{**SMALL, **changes})
+def small(problem="ackley", settings=None, method="guide-ucb", **changes):
+    given = {**known_to(method, LIGHT), **(settings or {})}
+    changes = {**SMALL, **changes}
+    return simulate(problem, method=method, settings=given, **changes)
 
 
 def stable(record):
@@ -43,8 +47,8 @@ def stable(record):
 RUN = """
 import json, sys
 from guidefbo import simulate
-for method in sys.argv[2:]:
-    record = simulate("ackley", method=method, **json.loads(sys.argv[1])).to_record()
+for given in map(json.loads, sys.argv[1:]):
+    record = simulate("ackley", **given).to_record()
     del record["seconds"], record["environment"]
     print(json.dumps(record))
 """
@@ -53,10 +57,14 @@ for method in sys.argv[2:]:
 def test_fresh_processes_give_the_same_bytes():
     """Whatever the hash seed; nothing depends on the order of a set or on `hash`."""
     methods = ["guide-ucb", "guide-nei", "guide-ts", "ucb", "consensus-ucb"]
-    given, outputs = {**SMALL, "settings": LIGHT}, []
+    outputs = []
+    calls = [
+        json.dumps({**SMALL, "method": method, "settings": known_to(method, LIGHT)})
+        for method in methods
+    ]
     for hash_seed in ("1", "4711"):
         done = subprocess.run(
-            [sys.executable, "-c", RUN, json.dumps(given), *methods],
+            [sys.executable, "-c", RUN, *calls],
             capture_output=True,
             check=True,
             env={**os.environ, "PYTHONHASHSEED": hash_seed},
@@ -81,11 +89,17 @@ def test_same_seed_same_run_and_other_seed_another(method):
 
 
 def test_all_methods_see_the_same_tasks_and_initial_points():
-    alike = [method for method in METHODS if method != "fts-de"]
+    alike = [
+        method
+        for method in METHODS
+        if find_method(method).strategy.design is interlocking_design
+    ]
+    # Regions of its own are the idea of one method.
+    assert set(METHODS) - set(alike) == {"fts-de", "fts-de-as-run"}
     traces = [small(method=method, level=3, seed=5, num_rounds=1) for method in alike]
     streams = Streams(5)
     problem = make_problem("ackley", dim=3, num_agents=3, level=3, streams=streams)
-    design = initial_design(3, 6, 3, streams)
+    design = interlocking_design(None, (3, 6, 3), streams)
     expected = [
         task.evaluate(X).max() for task, X in zip(problem.tasks, design, strict=True)
     ]
@@ -140,9 +154,9 @@ def test_every_ablation_runs_by_name(method, part):
     trace = small(method=method, settings=part, num_rounds=2)
     assert trace.best_value.shape == (3, 3)
     assert np.isfinite(trace.best_value).all()
-    assert trace.spec.settings == {**LIGHT, **part}
+    assert trace.spec.settings == {**known_to(method, LIGHT), **part}
     spread = 6 if part.get("covariance") == "full" else 3
-    is_silent = find_method(method).strategy == "independent"
+    is_silent = find_method(method).strategy.is_plain
     scalars = 0 if is_silent else 2 + 3 + spread
     assert trace.scalars["up_per_agent_round"] == scalars
 
@@ -165,7 +179,8 @@ def test_one_agent(method):
     if method.startswith("consensus"):
         # Nobody else speaks: the packet is empty, and the agent works alone.
         assert trace.scalars == {"up_per_agent_round": 8, "down_per_agent_round": 0}
-        alone = small(method=find_method(method).rule, num_agents=1, num_rounds=2)
+        rule = find_method(method).rule.name
+        alone = small(method=rule, num_agents=1, num_rounds=2)
         assert np.array_equal(trace.best_value, alone.best_value)
 
 
@@ -192,9 +207,10 @@ def test_edges_of_the_spec(changes):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_smallest_settings(method):
-    ones = dict.fromkeys([*LIGHT, "num_fantasies", "packet_size", "max_components"], 1)
-    zeros = dict.fromkeys(["beta", "lcb_coefficient", "merge_threshold"], 0)
-    trace = small(method=method, settings={**ones, **zeros}, num_rounds=1)
+    """Every number at its limit, or at zero; liars aside, who would be everybody."""
+    known = find_method(method).settings
+    least = {name: s.low for name, s in known.items() if not s.names}
+    trace = small(method=method, settings=least, num_rounds=1)
     assert np.isfinite(trace.best_value).all()
 
 
@@ -204,7 +220,6 @@ def test_record_has_the_documented_fields():
         "format",
         "version",
         "spec",
-        "mode",
         "environment",
         "mean_simple_regret",
         "best_value",
@@ -346,6 +361,22 @@ def test_wrong_specs_are_refused(changes, words):
 def test_unknown_names_name_the_nearest(changes, nearest):
     with pytest.raises(UnknownNameError, match=f"Did you mean.*{nearest}"):
         simulate(**{**SMALL, **changes})
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("ucb", {"num_paths": 100}),
+        ("guide-ts", {"beta": 1}),
+        ("fts", {"mode": "as-run"}),
+        ("consensus-ucb", {"schedule": "constant"}),
+    ],
+    ids=str,
+)
+def test_settings_of_other_methods_are_refused(method, settings):
+    (name,) = settings
+    with pytest.raises(UnknownNameError, match=f"no setting of {method} '{name}'"):
+        simulate(method=method, settings=settings, **SMALL)
 
 
 def test_plot_refuses_an_unknown_ending(tmp_path):

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from guidefbo.server.catalog import FUSIONS
 from tests.site.sites import SPACES, handed, in_space, make, packet, quietly, told
 
 from guidefbo import Agent
 from guidefbo.agent.strategies.consensus.agent import ConsensusAgent
 from guidefbo.core.errors import GuidanceWarning, WireError
 from guidefbo.server.exchange import merge
+from guidefbo.server.strategies.consensus.settings import FUSIONS
 from guidefbo.testing.codec import encode
 from guidefbo.wire.codec import read
 from guidefbo.wire.consensus import ConsensusPacket

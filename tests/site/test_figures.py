@@ -177,7 +177,7 @@ def test_guidance_is_drawn_wherever_it_is():
     space = Space(**{f"x{i}": Float(0, 1) for i in range(8)}, kind=Choice("a", "b"))
     agent = told(space, lambda v: -sum((v[f"x{i}"] - 0.2) ** 2 for i in range(8)), 6)
     far = {f"x{i}": 0.9 for i in range(8)} | {"kind": "b"}
-    agent.receive(packet(space, far))
+    agent.receive(handed(agent, packet(space, far)))
     for piece in slices_of(agent):
         assert piece.guidance.max() == pytest.approx(0.8, rel=1e-2)
         top = piece.x[np.argmax(piece.guidance)]
@@ -194,7 +194,7 @@ def test_strips_show_every_component_and_no_more_than_the_field():
         centers=np.array([[0.1, 0.9], [0.8, 0.2]]),
         variances=np.full((2, 2), 0.01),
     )
-    agent.receive(GuidancePacket(components=two))
+    agent.receive(handed(agent, GuidancePacket(components=two)))
     x, y = slices_of(agent)
     for piece, ends in ((x, (0.1, 0.8)), (y, (0.9, 0.2))):
         for at, height in zip(ends, (0.6, 0.4), strict=True):
@@ -227,10 +227,11 @@ def test_guidance_of_a_consensus_is_drawn_where_the_agent_looks(aim, tmp_path):
         method="consensus-ucb",
         settings={"aim": aim},
     )
-    agent.receive(consensus_packet(5, 0.85))
+    agent.receive(handed(agent, consensus_packet(5, 0.85)))
     assert agent.guidance.state == "active"
     side, posterior = agent.setup.policy().side, agent.fitted.posterior
-    (center,) = side.aimed(posterior, agent.guidance.packet).components.centers
+    aimed = side.aimed(side.study(posterior), agent.guidance.packet)
+    (center,) = aimed.components.centers
     for piece, at in zip(slices_of(agent), center, strict=True):
         assert piece.guidance.max() == pytest.approx(1.0, abs=0.01)
         assert piece.x[np.argmax(piece.guidance)] == pytest.approx(at, abs=0.011)
@@ -241,7 +242,7 @@ def test_guidance_of_a_consensus_is_drawn_where_the_agent_looks(aim, tmp_path):
 
 def test_guidance_that_is_no_place_is_said_to_be_one_thing_or_another():
     agent = told(LINE, lambda v: v["x"], 6, method="fts", settings={"num_shared": 8})
-    agent.receive(FeatureWeights(weights=np.ones(8)))
+    agent.receive(handed(agent, FeatureWeights(weights=np.ones(8))))
     assert slices_of(agent)[0].guidance is None
     assert "guidance active: a function or a model" in words(agent.plot())
 
@@ -254,7 +255,7 @@ def test_low_guidance_is_drawn_up_to_its_own_height():
         centers=np.array([[0.6, 0.4, 0.0, 0.9]]),
         variances=np.full((1, 4), 0.03),
     )
-    agent.receive(GuidancePacket(components=between))
+    agent.receive(handed(agent, GuidancePacket(components=between)))
     kind, x = slices_of(agent)
     assert x.guidance.max() == pytest.approx(1.0, abs=0.01)
     assert np.argmax(kind.guidance) == 0
@@ -263,7 +264,7 @@ def test_low_guidance_is_drawn_up_to_its_own_height():
     nowhere = Components(
         weights=np.ones(1), centers=between.centers, variances=np.full((1, 4), 1e-4)
     )
-    agent.receive(GuidancePacket(components=nowhere))
+    agent.receive(handed(agent, GuidancePacket(components=nowhere)))
     assert "G is below 1e-06 throughout" in words(agent.plot())
 
 

@@ -128,7 +128,7 @@ def test_file_is_strict_json_that_a_person_can_read(tmp_path):
         raise AssertionError(name)
 
     form = json.loads(text, parse_constant=refuse)
-    assert (form["format"], form["version"]) == ("guidefbo-agent", 1)
+    assert (form["format"], form["version"]) == ("guidefbo-agent", 2)
     assert form["setup"]["goal"] == "min"
     assert len(text.splitlines()) > 50
 
@@ -155,7 +155,7 @@ def test_killed_at_any_moment_the_file_is_one_that_was_written(tmp_path):
     path = tmp_path / "a.json"
     told("box", 4).save(path)
     rng = random.Random(0)
-    counts = [1]
+    counts, span = [1], 0.06
     nursery = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", NURSERY],
         stdin=subprocess.PIPE,
@@ -167,13 +167,15 @@ def test_killed_at_any_moment_the_file_is_one_that_was_written(tmp_path):
             nursery.stdin.write(f"{path}\n")
             nursery.stdin.flush()
             pid = int(nursery.stdout.readline())
-            time.sleep(rng.uniform(0.0, 0.06))
+            time.sleep(rng.uniform(0.0, span))
             subprocess.run(["kill", "-9", str(pid)], check=True)
             assert nursery.stdout.readline() == "gone\n"
             trial = Agent.load(path).trials[0]
             values = [record.value for record in trial.records]
             assert values[1:] == [float(k) for k in range(2, len(values) + 1)]
             counts.append(len(values))
+            # On a busy machine it takes longer until anything is saved.
+            span *= 1.0 if counts[-1] > counts[-2] else 1.3
     finally:
         nursery.stdin.close()
         nursery.kill()
@@ -217,9 +219,9 @@ def load_text(folder, text):
         "3",
         '"guidefbo-agent"',
         "{}",
-        '{"format": "guidefbo-message", "version": 1}',
+        '{"format": "guidefbo-message", "version": 2}',
         '{"format": "guidefbo-agent"}',
-        '{"format": "guidefbo-agent", "version": 1}',
+        '{"format": "guidefbo-agent", "version": 2}',
         "[" * 100_000,
         '{"a":' * 100_000,
         "1" * 100_000,
@@ -244,17 +246,17 @@ def test_truncated_file_is_refused(whole, tmp_path):
             load_text(tmp_path, body[:length])
 
 
-@pytest.mark.parametrize("version", [2, 0, 99, "1", None, -1, 1.5, True, 1.0])
+@pytest.mark.parametrize("version", [3, 0, 99, "1", None, -1, 1.5, True, 1.0])
 def test_other_version_is_refused(version, whole, tmp_path):
     form = json.loads(whole) | {"version": version}
-    with pytest.raises(AgentFileError, match=r"expected version 1, got .*upgrade"):
+    with pytest.raises(AgentFileError, match=r"expected version 2, got .*upgrade"):
         load_text(tmp_path, json.dumps(form))
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('"version": 1,', '"version": 1, "version": 1,'),
+        ('"version": 2,', '"version": 2, "version": 2,'),
         ('"goal": "min"', '"goal": "max", "goal": "min"'),
         ('"records": [', '"records": [], "records": ['),
     ],

@@ -143,19 +143,18 @@ def methods(
     """
     with sentences():
         load_plugins(plugin)
-    if cost:
-        with sentences():
+        if cost:
             from guidefbo.cli.cost import print_costs
 
             print_costs(dim, console, errors)
-    elif settings:
-        from guidefbo.cli.settings import describe_settings
+        elif settings:
+            from guidefbo.cli.settings import describe_settings
 
-        _list(describe_settings())
-    else:
-        from guidefbo.methods.registry import all_methods
+            _list(describe_settings())
+        else:
+            from guidefbo.methods.registry import all_methods
 
-        _list([(method.name, method.description) for method in all_methods()])
+            _list([(method.name, method.description) for method in all_methods()])
 
 
 def _sort_words(words: list[str], pairs: list[str]) -> tuple[str, list[str]]:

@@ -42,11 +42,11 @@ def plan_rows(
         repetitions: Seeds, if not the study's own number.
         where: Conditions `key=a,b` that rows must meet, all of them.
     """
-    _check_settings(study)
     count = study.repetitions
     if repetitions is not None:
         count = require_repetitions(repetitions)
     _check_size(study, count)
+    _check_settings(study)
     seeds = range(study.first_seed, study.first_seed + count)
     rows = [
         _row(study, grid, combination, seed)

@@ -13,22 +13,25 @@ import gzip
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-
-from guidefbo.core.arrays import Values
-from guidefbo.core.checks import is_finite_number, is_whole_number, shown
+from guidefbo.core.checks import is_whole_number, shown
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import InputError, read_file
+from guidefbo.core.run_record import (
+    MAX_NUMBER,
+    RUN_FORMAT,
+    RunRecord,
+    is_number,
+    texts,
+)
 
 STUDY_FORMAT = "guidefbo-study"
 PACK_FORMAT = "guidefbo-pack"
 FAILURE_FORMAT = "guidefbo-failure"
-RUN_FORMAT = "guidefbo-run"
 SIMILARITY_FORMAT = "guidefbo-similarity"
 RECORD_FORMATS = (RUN_FORMAT, SIMILARITY_FORMAT)
 VERSION = 1
@@ -40,8 +43,6 @@ MAX_RECORD = 64 << 20
 """Bytes of study.json or of a record in a study's folder."""
 CHUNK = 1 << 20
 """Bytes unfolded at a time."""
-MAX_NUMBER = 1e100
-"""Largest number in size that a record may hold; squares of larger ones overflow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,23 +96,11 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
-    """What a finished run left behind."""
+class Outcome(RunRecord):
+    """What a finished run left behind, or what was measured in its place."""
 
-    curve: Values | None = None
-    """Mean simple regret after the initial design and after every round."""
     similarity: float | None = None
     """Task similarity, where that was measured and nothing was run."""
-    scalars: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Scalars per agent and round, up and down."""
-    scalars_paper: Mapping[str, float] = field(default_factory=dict[str, float])
-    """The same by the paper's own accounting."""
-    num_bytes: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Bytes per agent and round, up and down."""
-    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Wall-clock seconds in total and per stage."""
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Versions the run was made with."""
 
     @property
     def final(self) -> float:
@@ -183,23 +172,12 @@ def read_record(path: Path, key: str, spec: Mapping[str, Any]) -> Outcome | None
 
 def parse_outcome(form: Mapping[str, Any]) -> Outcome | None:
     """Return the outcome in a record or in an entry of a pack, None if malformed."""
+    outcome = Outcome.from_form(form)
     similarity = form.get("similarity")
-    curve = form.get("mean_simple_regret")
-    if _is_number(similarity):
-        curve = None
-    elif _is_curve(curve):
-        similarity = None
-    else:
-        return None
-    return Outcome(
-        curve=None if curve is None else np.array(curve, dtype=np.float64),
-        similarity=None if similarity is None else float(cast(float, similarity)),
-        scalars=_numbers(form.get("scalars")),
-        scalars_paper=_numbers(form.get("scalars_paper")),
-        num_bytes=_numbers(form.get("bytes")),
-        seconds=_numbers(form.get("seconds")),
-        environment=_texts(form.get("environment")),
-    )
+    if is_number(similarity):
+        similarity = float(cast(float, similarity))
+        return replace(outcome, curve=None, similarity=similarity)
+    return None if outcome.curve is None else outcome
 
 
 def pack_study(results: StudyResults) -> bytes:
@@ -253,32 +231,21 @@ def _row_form(row: Row) -> dict[str, Any]:
 
 def outcome_entry(outcome: Outcome) -> dict[str, Any]:
     """Return an outcome as it stands in a pack: the mean curve and the totals."""
-    entry: dict[str, Any] = {}
+    entry = outcome.entries()
     if outcome.curve is not None:
         # Seven digits tell any two regrets apart that a table or a figure shows.
         entry["mean_simple_regret"] = [float(f"{v:.7g}") for v in outcome.curve]
     if outcome.similarity is not None:
         entry["similarity"] = outcome.similarity
-    named = {
-        "scalars": outcome.scalars,
-        "scalars_paper": outcome.scalars_paper,
-        "bytes": outcome.num_bytes,
-        "seconds": {k: round(v, 3) for k, v in outcome.seconds.items()},
-        "environment": outcome.environment,
-    }
-    return entry | {name: dict(value) for name, value in named.items() if value}
+    if outcome.seconds:
+        entry["seconds"] = {k: round(v, 3) for k, v in outcome.seconds.items()}
+    return entry
 
 
 def record_of(outcome: Outcome, row: Row) -> dict[str, Any]:
     """Return a record that says what a pack kept of a run."""
-    is_run = outcome.similarity is None
-    return {
-        "format": RUN_FORMAT if is_run else SIMILARITY_FORMAT,
-        "version": VERSION,
-        "key": row.key,
-        "spec": dict(row.spec),
-        **outcome_entry(outcome),
-    }
+    form = outcome.to_form(row.spec) | {"key": row.key} | outcome_entry(outcome)
+    return form if outcome.similarity is None else form | {"format": SIMILARITY_FORMAT}
 
 
 def _read_folder(folder: Path) -> StudyResults:
@@ -324,7 +291,7 @@ def _read_pack(path: Path) -> StudyResults:
                 "Pack the study again."
             )
         outcomes[key] = outcome
-    failures = _texts(cast(dict[str, Any], form).get("failures"))
+    failures = texts(cast(dict[str, Any], form).get("failures"))
     return _results(cast(dict[str, Any], study), rows, outcomes, failures)
 
 
@@ -468,35 +435,9 @@ def _is_same(stored: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:
     )
 
 
-def _is_curve(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(cast(list[Any], value))
-        and all(_is_number(v) for v in cast(list[Any], value))
-    )
-
-
-def _is_number(value: Any) -> bool:
-    """Whether a value is a number that tables and figures can be made of."""
-    return is_finite_number(value) and abs(value) <= MAX_NUMBER
-
-
 def _is_current(form: Mapping[str, Any]) -> bool:
     version = form.get("version")
     return type(version) is int and version == VERSION
-
-
-def _numbers(value: Any) -> dict[str, float]:
-    if not isinstance(value, dict):
-        return {}
-    pairs = cast(dict[str, Any], value).items()
-    return {str(k): float(v) for k, v in pairs if _is_number(v)}
-
-
-def _texts(value: Any) -> dict[str, str]:
-    if not isinstance(value, dict):
-        return {}
-    return {str(k): str(v) for k, v in cast(dict[str, Any], value).items()}
 
 
 def _text_or_none(value: Any) -> str | None:

@@ -15,8 +15,9 @@ from typing import Any
 from guidefbo.core.errors import FedBOError, SettingsError
 from guidefbo.core.files import InputError, read_file
 from guidefbo.methods.record import Rule, Strategy
+from guidefbo.methods.registry import RULES, STRATEGIES, find_rule, find_strategy
 from guidefbo.methods.registry import register as register_method
-from guidefbo.problems.library import register_problem
+from guidefbo.problems.library import PROBLEMS, register_problem
 from guidefbo.problems.synthetic.function import SyntheticFunction
 
 MAX_BYTES = 1 << 20
@@ -87,7 +88,10 @@ def load_plugin(plugin: Plugin) -> list[str]:
             "SyntheticFunction at its top level."
         )
     for record in found:
-        register(record)
+        try:
+            register(record)
+        except SettingsError as error:
+            raise SettingsError(f"{plugin.name}: {error}") from error
     return [record.name for record in found]
 
 
@@ -98,34 +102,33 @@ def _run(plugin: Plugin, name: str) -> ModuleType:
     sys.modules[name] = module
     try:
         exec(compile(plugin.source, plugin.name, "exec"), vars(module))
-    except FedBOError as error:
-        del sys.modules[name]
-        raise SettingsError(f"{plugin.name}: {error}") from error
     except Exception as error:
         del sys.modules[name]
+        kind = "" if isinstance(error, FedBOError) else f"{type(error).__name__}: "
         raise SettingsError(
-            f"{plugin.name} cannot be loaded: {type(error).__name__}: {error}"
-            f"{_line_of(error, plugin.name)}."
+            f"{plugin.name}{_line_of(error, plugin.name)} cannot be loaded: "
+            f"{kind}{error}"
         ) from error
     return module
 
 
 def _line_of(error: Exception, name: str) -> str:
-    trace, line = error.__traceback__, None
+    trace = error.__traceback__
+    line = error.lineno if isinstance(error, SyntaxError) else None
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == name:
             line = trace.tb_lineno
         trace = trace.tb_next
-    return "" if line is None else f" (line {line})"
+    return "" if line is None else f", line {line},"
 
 
 def _is_built_in(record: Any) -> bool:
     """Whether a file merely imported a record of the package."""
     match record:
         case Rule():
-            home = record.settings
+            return record.name in RULES and find_rule(record.name) == record
         case Strategy():
-            home = record.agent
+            return record.name in STRATEGIES and find_strategy(record.name) == record
         case _:
-            home = record.function
-    return home.__module__.startswith("guidefbo.")
+            entry = PROBLEMS.get(record.name)
+            return entry is not None and entry.function == record

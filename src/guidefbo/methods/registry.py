@@ -61,6 +61,8 @@ def register(record: Strategy | Rule) -> None:
         raise SettingsError(
             f"Another record is entered as {record.name}. Choose another name."
         )
+    if former is None:
+        _require_free_names(record)
     known[record.name] = record
     if isinstance(record, Strategy) and record.server is not None:
         register_server(record.name, record.server)
@@ -109,9 +111,16 @@ def find_method(method: str | Method) -> Method:
     'nei'
     """
     if isinstance(method, Method):
-        for record, names in ((method.strategy, STRATEGIES), (method.rule, RULES)):
-            if record.name not in names:
-                register(record)
+        s, rule = method.strategy, method.rule
+        if s.name not in STRATEGIES or find_strategy(s.name) != s:
+            register(s)
+        if rule.name not in RULES or find_rule(rule.name) != rule:
+            register(rule)
+        if not _goes_with(s, rule):
+            raise SettingsError(
+                f"The strategy {s.name} does not go with the rule {rule.name}. It "
+                f"goes with {', '.join(_rules_of(s))}."
+            )
         return method
     if isinstance(method, str):
         # What is there first: looking through installed packages takes a while.
@@ -140,10 +149,24 @@ def _rules_of(strategy: Strategy) -> list[str]:
     return list(strategy.rules) or [r for r in known if find_rule(r).is_general]
 
 
-def _goes_with(strategy: Strategy, rule: str) -> bool:
-    if strategy.rules:
-        return rule in strategy.rules
-    return find_rule(rule).is_general
+def _goes_with(strategy: Strategy, rule: Rule) -> bool:
+    return rule.name in strategy.rules if strategy.rules else rule.is_general
+
+
+def _require_free_names(record: Strategy | Rule) -> None:
+    """Refuse a record one of whose methods would have the name of another."""
+    strategies, rules = [*STRATEGIES, *_strategies], [*RULES, *_rules]
+    if isinstance(record, Strategy):
+        pairs = [(record, find_rule(rule)) for rule in rules]
+    else:
+        pairs = [(find_strategy(strategy), record) for strategy in strategies]
+    for strategy, rule in pairs:
+        name = Method(strategy, rule).name
+        if _goes_with(strategy, rule) and _named(name, strategies, rules) is not None:
+            raise SettingsError(
+                f"With {record.name} there would be two methods {name}. Choose "
+                "another name."
+            )
 
 
 def _named(method: str, strategies: list[str], rules: list[str]) -> Method | None:
@@ -157,7 +180,7 @@ def _named(method: str, strategies: list[str], rules: list[str]) -> Method | Non
         pairs += [(head, rule)] if head != method and head in strategies else []
     for strategy, rule in pairs:
         found = Method(strategy, rule)
-        if found.name == method and _goes_with(found.strategy, rule):
+        if found.name == method and _goes_with(found.strategy, found.rule):
             return found
     return None
 

@@ -12,10 +12,8 @@ import scipy
 import guidefbo
 from guidefbo.core.arrays import Matrix, Values
 from guidefbo.core.files import write_atomically
+from guidefbo.core.run_record import RunRecord
 from guidefbo.simulation.spec import RunSpec
-
-FORMAT = "guidefbo-run"
-VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,25 +38,21 @@ class Trace:
 
     def to_record(self) -> dict[str, Any]:
         """Return the run record as JSON values."""
-        counted = self.scalars_paper
-        paper = {} if counted is None else {"scalars_paper": counted}
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "spec": self.spec.to_dict(),
-            "environment": {
+        record = RunRecord(
+            curve=self.mean_simple_regret,
+            best_value=self.best_value,
+            scalars=self.scalars,
+            scalars_paper=self.scalars_paper or {},
+            num_bytes=self.num_bytes,
+            seconds=self.seconds,
+            environment={
                 "guidefbo": guidefbo.__version__,
                 "python": platform.python_version(),
                 "numpy": np.__version__,
                 "scipy": scipy.__version__,
             },
-            "mean_simple_regret": self.mean_simple_regret.tolist(),
-            "best_value": self.best_value.tolist(),
-            "scalars": self.scalars,
-            **paper,
-            "bytes": self.num_bytes,
-            "seconds": self.seconds,
-        }
+        )
+        return record.to_form(self.spec.to_dict())
 
     def save(self, path: str | Path) -> None:
         """Write the run record as JSON, atomically."""

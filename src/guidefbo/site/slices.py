@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from guidefbo.agent.guidance.field import GuidanceField
 from guidefbo.agent.side import Aiming
 from guidefbo.core.arrays import OtherValues, Point, Points, Values, frozen_array
+from guidefbo.core.component import Components
 from guidefbo.core.space.goal import SIGNS
 from guidefbo.core.space.parameters import Bool, Choice, Int, Parameter
 from guidefbo.core.space.space import SLACK, Space
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import GuidanceState
 from guidefbo.site.trial import Trial, TrialState
-from guidefbo.wire.consensus import ConsensusPacket
-from guidefbo.wire.guide import GuidancePacket
 
 NUM_GRID = 101
 """Values of a number at which its slice is computed, the recommended one besides."""
@@ -123,11 +122,11 @@ def field_of(agent: Agent) -> GuidanceField | None:
         return None
     packet, side = held.packet, agent.setup.policy().side
     if isinstance(side, Aiming):
-        packet = side.aimed(fitted.posterior, packet)
-    if not isinstance(packet, GuidancePacket | ConsensusPacket):
+        packet = side.aimed(side.study(fitted.posterior), packet)
+    components = getattr(packet, "components", None)
+    if not isinstance(components, Components) or not len(components):
         return None
-    components = packet.components
-    return GuidanceField.of(components) if len(components) else None
+    return GuidanceField.of(components)
 
 
 def importance_of(agent: Agent) -> Importance | None:

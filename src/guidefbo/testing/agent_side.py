@@ -92,7 +92,7 @@ def _aim(side: AgentSide, posterior: GaussianProcess, packet: Any) -> Any:
 
 
 def _check_landmarks(side: AgentSide, packet: Any, dim: int) -> None:
-    if not isinstance(side, Pointing):
+    if packet is None or not isinstance(side, Pointing):
         return
     places = side.landmarks(packet)
     expect(

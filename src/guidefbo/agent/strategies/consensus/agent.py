@@ -13,7 +13,9 @@ References:
     optimization via consensus, 2023 (arXiv 2306.14348), 2025.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -43,6 +45,15 @@ from guidefbo.wire.entries import same_dimension
 
 MAX_POINTS = 256
 """Observations the trend is fitted to: more change it little, at cubic cost."""
+LocalModel = Callable[[GaussianProcess], TrendPosterior]
+"""The local process -> the model whose maximum is the own estimate."""
+PLACES: Mapping[str, LocalModel] = MappingProxyType(
+    {
+        "trend": lambda gp: TrendPosterior.fit(gp, max_points=MAX_POINTS),
+        "process": TrendPosterior.without_trend,
+    }
+)
+"""By the name that the setting `place` takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +66,8 @@ class ConsensusAgent:
     """Strength of the intervention over the rounds."""
     domain: Domain
     """Where the optimum may lie."""
-    has_trend: bool
-    """Whether the own estimate comes from a quadratic trend plus a Gaussian process."""
+    model: LocalModel
+    """The model whose maximum is the place: with a trend, or the process alone."""
     aim: Aim
     """How own and received estimates are combined."""
     min_spread: float
@@ -68,10 +79,7 @@ class ConsensusAgent:
 
     def study(self, posterior: GaussianProcess) -> Place:
         """Return the own estimate of the optimum, from the local data alone."""
-        if self.has_trend:
-            model = TrendPosterior.fit(posterior, max_points=MAX_POINTS)
-        else:
-            model = TrendPosterior.without_trend(posterior)
+        model = self.model(posterior)
         x = find_peak(model, self.domain)
         variance = peak_variance(model, x, self.domain, SHARPEST, WIDEST)
         return Place(frozen_array(x), frozen_array(variance))

@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from guidefbo.agent.decision.search import SearchSettings
 from guidefbo.agent.guidance.schedule import SCHEDULES
 from guidefbo.agent.guidance.settings import INTERVENTIONS
-from guidefbo.agent.strategies.consensus.agent import ConsensusAgent
+from guidefbo.agent.strategies.consensus.agent import PLACES, ConsensusAgent
 from guidefbo.agent.strategies.consensus.aim import AIMS
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
 from guidefbo.core.settings import part, real
-
-PLACES = ("trend", "process")
-"""Models that place the optimum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +35,7 @@ class ConsensusSettings:
             intervention=INTERVENTIONS[self.intervention],
             schedule=SCHEDULES[self.consensus_schedule],
             domain=domain,
-            has_trend=self.place == "trend",
+            model=PLACES[self.place],
             aim=AIMS[self.aim],
             min_spread=self.min_spread,
             max_strength=self.max_strength,

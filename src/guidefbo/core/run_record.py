@@ -1,0 +1,97 @@
+"""The record of a run: what stands in its file, in one place for who writes and reads.
+
+A file may come from anywhere: a field that is malformed counts as not there, and a
+record without its curve is no record.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self, cast
+
+import numpy as np
+
+from guidefbo.core.arrays import Matrix, Values
+from guidefbo.core.checks import is_finite_number
+
+RUN_FORMAT = "guidefbo-run"
+RUN_VERSION = 1
+MAX_NUMBER = 1e100
+"""Largest number in a record: sums and squares of such are finite."""
+
+Numbers = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunRecord:
+    """What a finished run left behind."""
+
+    curve: Values | None = None
+    """Mean simple regret after the initial design and after every round."""
+    best_value: Matrix | None = None
+    """(num_rounds + 1, num_agents) best noise-free value so far, raw units."""
+    scalars: Numbers = field(default_factory=dict[str, float])
+    """Scalars per agent and round, up and down."""
+    scalars_paper: Numbers = field(default_factory=dict[str, float])
+    """The same by the paper's own accounting."""
+    num_bytes: Numbers = field(default_factory=dict[str, float])
+    """Bytes per agent and round, up and down."""
+    seconds: Numbers = field(default_factory=dict[str, float])
+    """Wall-clock seconds in total and per stage."""
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Versions the run was made with."""
+
+    def to_form(self, spec: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the record of a run of this spec as JSON values."""
+        frame = {"format": RUN_FORMAT, "version": RUN_VERSION, "spec": dict(spec)}
+        return frame | self.entries()
+
+    def entries(self) -> dict[str, Any]:
+        """Return the fields that are there as JSON values."""
+        arrays = {"mean_simple_regret": self.curve, "best_value": self.best_value}
+        named = {
+            "environment": self.environment,
+            "scalars": self.scalars,
+            "scalars_paper": self.scalars_paper,
+            "bytes": self.num_bytes,
+            "seconds": self.seconds,
+        }
+        return {name: a.tolist() for name, a in arrays.items() if a is not None} | {
+            name: dict(value) for name, value in named.items() if value
+        }
+
+    @classmethod
+    def from_form(cls, form: Mapping[str, Any]) -> Self:
+        """Return what a record, or an entry of a pack, says of the run's mean."""
+        curve = form.get("mean_simple_regret")
+        return cls(
+            curve=np.array(curve, dtype=np.float64) if is_curve(curve) else None,
+            scalars=numbers(form.get("scalars")),
+            scalars_paper=numbers(form.get("scalars_paper")),
+            num_bytes=numbers(form.get("bytes")),
+            seconds=numbers(form.get("seconds")),
+            environment=texts(form.get("environment")),
+        )
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number that tables and figures can be made of."""
+    return is_finite_number(value) and abs(value) <= MAX_NUMBER
+
+
+def is_curve(value: Any) -> bool:
+    """Whether a value is a list of such numbers, one or more."""
+    if not isinstance(value, list) or not value:
+        return False
+    return all(map(is_number, cast(list[Any], value)))
+
+
+def numbers(value: Any) -> dict[str, float]:
+    """Return the entries of a table that are numbers."""
+    pairs = cast(dict[str, Any], value).items() if isinstance(value, dict) else ()
+    return {str(k): float(v) for k, v in pairs if is_number(v)}
+
+
+def texts(value: Any) -> dict[str, str]:
+    """Return the entries of a table as texts."""
+    pairs = cast(dict[str, Any], value).items() if isinstance(value, dict) else ()
+    return {str(k): str(v) for k, v in pairs}
