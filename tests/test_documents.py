@@ -424,3 +424,20 @@ def test_places_of_assumptions_exist():
     assert len(places) > 50
     paths = {path.strip() for place in places for path in place.split(",")}
     assert not [p for p in paths if not (ROOT / "src" / "guidefbo" / p).exists()]
+
+
+def test_merge_names_what_it_leaves_out(tmp_path, monkeypatch):
+    """As the guide of a site says: one sentence, exit code 3, the others answered."""
+    monkeypatch.chdir(tmp_path)
+    space = guidefbo.Space(dose=guidefbo.Float(0, 1))
+    for name, site in (("a", "north"), ("b", "north"), ("c", "south")):
+        agent = guidefbo.Agent(space, goal="max", site=site)
+        agent.tell({"dose": 0.5}, 1.0)
+        Path(f"{name}.json").write_bytes(agent.upload().to_bytes())
+    words = ["merge", "a.json", "b.json", "c.json", "--out-dir", "packets"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 3
+    assert "b.json is left out" in done.output
+    assert "Every site needs a name of its own" in done.output
+    assert "Warning" not in done.output
+    assert len(list(Path("packets").glob("*.packet.json"))) == 2
