@@ -20,7 +20,7 @@ from guidefbo.core.errors import GuidanceWarning, SettingsError, UnknownNameErro
 from guidefbo.core.settings import real
 from guidefbo.experiments.results import read_study
 from guidefbo.experiments.run import run_study
-from guidefbo.experiments.study import load_study
+from guidefbo.experiments.study import load_study, parse_study
 from guidefbo.methods import registry
 from guidefbo.methods.guide import STRATEGY as GUIDE
 from guidefbo.methods.plugins import Plugin, load_plugin
@@ -393,7 +393,9 @@ def test_only_records_are_entered(thing):
         gf.register(thing)
 
 
-@pytest.mark.parametrize("record", [GUIDE, UCB, FUNCTIONS["sphere"]], ids=str)
+@pytest.mark.parametrize(
+    "record", [GUIDE, UCB, FUNCTIONS["sphere"]], ids=lambda r: r.name
+)
 def test_records_of_the_package_are_not_entered_again(record):
     with pytest.raises(SettingsError, match="Choose another name"):
         gf.register(record)
@@ -408,6 +410,21 @@ def test_a_method_of_records_in_a_simulation(own):
     other = gf.simulate("sphere", method=gf.Method("relay", own["BOLD"]), **SIZE)
     assert first.best_value.shape == again.best_value.shape == other.best_value.shape
     assert other.spec.method == "relay-bold"
+
+
+def test_a_method_of_records_in_a_study_with_two_processes(own, tmp_path):
+    mine = gf.Method(replace(GUIDE, name="mine"), "ucb")
+    form = {
+        "name": "records",
+        "repetitions": 2,
+        "common": {"problem": "sphere", "level": 1, **SIZE},
+        "grid": [{"method": ["ucb", mine], "settings": {"num_paths": 9}}],
+    }
+    tally = run_study(parse_study(form), tmp_path, jobs=2)
+    assert (tally.num_finished, tally.failures) == (4, {})
+    results = read_study(tmp_path)
+    assert {row.spec["method"] for row in results.rows} == {"ucb", "mine-ucb"}
+    assert results.methods["mine-ucb"].strategy == "mine"
 
 
 def test_a_method_of_records_in_optimize(own):

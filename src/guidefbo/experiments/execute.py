@@ -17,6 +17,8 @@ from guidefbo.core.streams import Purpose, Streams
 from guidefbo.experiments.commit import code_commit, with_commit
 from guidefbo.experiments.results import FAILURE_FORMAT, SIMILARITY_FORMAT, VERSION
 from guidefbo.methods.plugins import Plugin, load_plugin
+from guidefbo.methods.record import Method
+from guidefbo.methods.registry import find_method
 from guidefbo.metrics.similarity import task_similarity
 from guidefbo.metrics.timing import StageClock
 from guidefbo.problems.library import make_problem
@@ -34,6 +36,7 @@ def execute(
     measure: str,
     is_worker: bool,
     plugins: Sequence[Plugin] = (),
+    records: Sequence[Method] = (),
 ) -> tuple[str, dict[str, Any]]:
     """Return the key and the record of a row, or the record of its failure.
 
@@ -44,12 +47,15 @@ def execute(
         is_worker: Whether this is a process of its own. Ctrl-C reaches those too, and
             they leave it to the process that started them.
         plugins: Methods and problems of one's own, loaded once a process.
+        records: Methods of one's own, entered once a process.
     """
     if is_worker and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         for plugin in plugins:
             load_plugin(plugin)
+        for record in records:
+            find_method(record)
         return key, {"key": key, **MEASURES[measure](spec)}
     except Exception as error:  # one run's failure is not the study's
         return key, failure(spec, f"{type(error).__name__}: {error}", _trace(error))

@@ -148,6 +148,7 @@ def run_study(
                 jobs=jobs,
                 backend=backend,
                 plugins=plugins,
+                records=study.records,
             )
             for number, (key, record) in enumerate(records, start=1):
                 store.save(key, record)

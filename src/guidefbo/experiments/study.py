@@ -41,6 +41,8 @@ from guidefbo.core.errors import SettingsError, refuse_unknown
 from guidefbo.core.files import InputError
 from guidefbo.core.toml import TomlError, read_toml
 from guidefbo.experiments.shipped import shipped_files
+from guidefbo.methods.record import Method
+from guidefbo.methods.registry import find_method
 from guidefbo.simulation.spec import RunSpec
 
 RUN_FIELDS = frozenset(f.name for f in fields(RunSpec)) - {"seed"}
@@ -104,6 +106,8 @@ class Study:
         default_factory=lambda: MappingProxyType(dict[str, Table]())
     )
     """Named methods with settings."""
+    records: tuple[Method, ...] = ()
+    """Methods that were given as records; their workers need them too."""
     definition: Table
     """The study as it was written."""
 
@@ -139,7 +143,12 @@ def list_studies() -> list[tuple[str, str]]:
 
 
 def parse_study(form: Table, default_name: str = "study") -> Study:
-    """Check plain data and return the study it describes."""
+    """Check plain data and return the study it describes.
+
+    In the place of a method's name may stand its record.
+    """
+    records: list[Method] = []
+    form = cast(Table, _with_names(form, records))
     for key in form:
         if key not in TOP:
             refuse_unknown("entry of a study", key, TOP)
@@ -169,6 +178,7 @@ def parse_study(form: Table, default_name: str = "study") -> Study:
         sections=_sections(form.get("sections", [])),
         grids=tuple(_grid(item, common, variants) for item in cast(list[Any], grids)),
         variants=variants,
+        records=tuple(records),
         definition=dict(form),
     )
 
@@ -234,6 +244,19 @@ def _check_values(name: str, value: Any, where: str) -> None:
                 f"{where} must give a text or a finite number for {name}, or a list "
                 f"of them, got {shown(value)}."
             )
+
+
+def _with_names(form: Any, records: list[Method]) -> Any:
+    """Return plain data with names in the place of methods, which are entered."""
+    if isinstance(form, Method):
+        records.append(find_method(form))
+        return form.name
+    if isinstance(form, Mapping):
+        table = cast(Table, form)
+        return {key: _with_names(value, records) for key, value in table.items()}
+    if isinstance(form, list):
+        return [_with_names(item, records) for item in cast(list[Any], form)]
+    return form
 
 
 def _as_list(value: Any) -> list[Any]:

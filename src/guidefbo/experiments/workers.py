@@ -20,6 +20,7 @@ from guidefbo.core.errors import FedBOError, SettingsError
 from guidefbo.experiments.execute import execute, failure
 from guidefbo.experiments.results import Row
 from guidefbo.methods.plugins import Plugin
+from guidefbo.methods.record import Method
 
 BACKENDS = ("local", "dask", "ray")
 """Names of the places."""
@@ -60,6 +61,7 @@ def run_rows(
     jobs: int,
     backend: str,
     plugins: Sequence[Plugin] = (),
+    records: Sequence[Method] = (),
 ) -> Iterator[Record]:
     """Execute rows and yield their records as they come.
 
@@ -68,7 +70,9 @@ def run_rows(
     worker is found and recorded, and the others are not blamed.
     """
     deaths = _deaths(backend)
-    do = partial(execute, measure=measure, plugins=tuple(plugins))
+    do = partial(
+        execute, measure=measure, plugins=tuple(plugins), records=tuple(records)
+    )
     waiting = {row.key: row for row in rows}
     while waiting:
         begun: dict[str, Row] = {}
