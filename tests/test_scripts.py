@@ -18,6 +18,7 @@ from tests.reports.browser import find_chromium
 ROOT = Path(__file__).parents[1]
 STAMP = r"^Made at commit ([0-9a-f]{10}(-dirty)?|unknown)\.$"
 ELSEWHERE = {
+    "doctests_in_docs": "loaded by mkdocs build, a step of ./check",
     "kernels": "tests/test_check.py",
     "stale_results": "tests/test_results.py",
     "settings_tables": "tests/test_documents.py",

@@ -579,7 +579,7 @@ def test_every_rule_decides_on_it(name, space):
     hyper = hyper_of(domain.dim, 0.5, 1.0, 0.01)
     gp = GaussianProcess.condition(X, np.sin(3.0 * X.sum(axis=1)), hyper)
     model = TrendPosterior.fit(gp)
-    search = SearchSettings(num_raw=16, num_starts=3, max_iterations=4)
+    search = SearchSettings(num_raw=16, num_starts=3, num_iterations=4)
     for posterior in (model, replace(guided_posterior(gp), local=model)):
         if domain.is_discrete:
             posterior = SnappedPosterior(inner=posterior, domain=domain)

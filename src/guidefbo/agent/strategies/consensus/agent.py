@@ -15,6 +15,7 @@ References:
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -49,7 +50,7 @@ LocalModel = Callable[[GaussianProcess], TrendPosterior]
 """The local process -> the model whose maximum is the own estimate."""
 PLACES: Mapping[str, LocalModel] = MappingProxyType(
     {
-        "trend": lambda gp: TrendPosterior.fit(gp, max_points=MAX_POINTS),
+        "trend": partial(TrendPosterior.fit, max_points=MAX_POINTS),
         "process": TrendPosterior.without_trend,
     }
 )
