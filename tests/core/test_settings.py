@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from guidefbo.core.errors import SettingsError, UnknownNameError
 from guidefbo.core.settings import (
     MANY,
-    NoSettings,
     Setting,
     check_settings,
     count,
@@ -61,8 +60,7 @@ def test_what_is_known_of_a_setting():
     } == KNOWN
     assert Setting(name="x", default=1, text="").high == MANY
     assert list(KNOWN) == ["size", "depth", "beta", "share", "merging"]
-    assert settings_of(NoSettings) == settings_of() == {}
-    assert make(NoSettings, {"size": 3}) == NoSettings()
+    assert settings_of() == {}
 
 
 def test_defaults_are_of_the_kind_that_was_declared():

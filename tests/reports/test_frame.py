@@ -43,8 +43,6 @@ def test_conditions_say_what_is_not_the_papers():
     assert other.label == "Level 3, common shift 0.3, noise 0.5 raw, d = 4"
     assert Conditions(level=1).is_papers
     assert not other.is_papers
-    assert not Conditions(num_rounds=20).is_papers_size
-    assert Conditions(common_shift=0.3).is_papers_size
 
 
 def test_levels_of_one_kind_stand_together(tmp_path):

@@ -38,11 +38,6 @@ def part(default: str, text: str, names: Collection[str]) -> Any:
     return field(default=default, metadata={"text": text, "names": tuple(names)})
 
 
-@dataclass(frozen=True, slots=True)
-class NoSettings:
-    """Settings of a part that has none."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """What is known of one setting."""

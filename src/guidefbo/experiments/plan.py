@@ -63,9 +63,9 @@ def merge_rows(
     study: Study, former: Collection[Row], asked: Collection[Row]
 ) -> tuple[Row, ...]:
     """Return former and newly asked rows together, in the order of the study."""
-    if not former:
-        return tuple(asked)
     wanted = {_identity(row): row for row in (*former, *asked)}
+    if len(wanted) == len(asked):
+        return tuple(asked)
     # One repetition tells the order; what the study no longer asks for comes last.
     one = (_kind(row) for row in plan_rows(study, repetitions=1))
     order = {kind: place for place, kind in enumerate(one)}

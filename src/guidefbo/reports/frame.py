@@ -39,13 +39,6 @@ class Conditions:
         return self == Conditions(level=self.level)
 
     @property
-    def is_papers_size(self) -> bool:
-        """Whether a run is as long as the paper's, whatever its tasks."""
-        usual = Conditions()
-        names = ("dim", "num_agents", "num_initial", "num_rounds")
-        return all(getattr(self, name) == getattr(usual, name) for name in names)
-
-    @property
     def label(self) -> str:
         """The level and whatever is not as in the paper."""
         usual = Conditions()

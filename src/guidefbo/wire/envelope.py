@@ -135,7 +135,6 @@ class PacketHead:
         return self.answers, self.sequence
 
 
-Head = UploadHead | PacketHead
 M = TypeVar("M", bound=Message)
 H = TypeVar("H", UploadHead, PacketHead)
 
