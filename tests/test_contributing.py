@@ -16,7 +16,7 @@ TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SIZE = ("--dim", "2", "--agents", "2", "--init", "4", "--rounds", "2")
 CODE = """
 from guidefbo.methods.registry import find_method
-from guidefbo.simulation import cost
+from guidefbo.simulation import method_costs as cost
 cost.method_names = lambda: ["explore", "guide-explore", "midpoint-ucb"]
 for found in cost.measure_costs(2):
     print(found.method, *found.scalars)

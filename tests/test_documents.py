@@ -27,7 +27,7 @@ from guidefbo.methods.registry import (
     all_methods,
     find_strategy,
 )
-from guidefbo.simulation import cost
+from guidefbo.simulation import method_costs as cost
 from guidefbo.wire.codec import read
 from guidefbo.wire.envelope import PacketHead, UploadHead
 

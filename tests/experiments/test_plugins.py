@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import guidefbo as gf
 from guidefbo.canvas import COLOURS
-from guidefbo.cli import cost as cost_table
+from guidefbo.cli import cost_table
 from guidefbo.cli.app import app
 from guidefbo.core.errors import GuidanceWarning, SettingsError, UnknownNameError
 from guidefbo.core.settings import real
@@ -30,7 +30,7 @@ from guidefbo.problems.synthetic.functions import FUNCTIONS
 from guidefbo.reports.frame import lay_out
 from guidefbo.reports.looks import looks_of
 from guidefbo.server import registry as server_registry
-from guidefbo.simulation import cost
+from guidefbo.simulation import method_costs as cost
 from guidefbo.testing import check_agent_side, check_codec, check_rule
 from guidefbo.testing import check_server_side as check_server
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from guidefbo.cli import site, sites, study
+from guidefbo.cli import between_sites, site, study
 from guidefbo.cli.plugins import Plugins, load_plugins
 from guidefbo.cli.speech import console, errors, sentences
 from guidefbo.core.errors import SettingsError
@@ -20,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 site.register(app)
-sites.register(app)
+between_sites.register(app)
 app.add_typer(study.app)
 
 
@@ -144,7 +144,7 @@ def methods(
     with sentences():
         load_plugins(plugin)
         if cost:
-            from guidefbo.cli.cost import print_costs
+            from guidefbo.cli.cost_table import print_costs
 
             print_costs(dim, console, errors)
         elif settings:

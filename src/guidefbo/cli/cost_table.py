@@ -5,7 +5,7 @@ from rich.progress import track
 from rich.table import Table
 
 from guidefbo.methods.registry import method_names
-from guidefbo.simulation.cost import MethodCost, measure_costs
+from guidefbo.simulation.method_costs import MethodCost, measure_costs
 
 
 def print_costs(dim: int, console: Console, progress: Console) -> None:

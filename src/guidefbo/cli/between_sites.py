@@ -28,7 +28,7 @@ def upload(
     Exit code 3: there is nothing to tell, and nothing was written.
     """
     with sentences():
-        from guidefbo.cli.exchange import write_upload
+        from guidefbo.cli.message_files import write_upload
 
         said = write_upload(file, out)
         if said is None:
@@ -52,7 +52,7 @@ def receive(
     Exit code 3: the packet was refused; what was held before stays in use.
     """
     with sentences():
-        from guidefbo.cli.exchange import receive_packet
+        from guidefbo.cli.message_files import receive_packet
 
         goal, guidance = receive_packet(file, packet, wait)
         if guidance.refusal is not None:
@@ -86,7 +86,7 @@ def merge(
     upload that does not fit the others is left out and named, and the exit code is 3.
     """
     with sentences():
-        from guidefbo.cli.exchange import merge_files
+        from guidefbo.cli.message_files import merge_files
 
         is_whole = merge_files(
             uploads,
