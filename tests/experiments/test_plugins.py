@@ -163,7 +163,7 @@ def test_costs_have_no_count_of_the_papers(monkeypatch):
         if "relay-bold" in line
     ]
     cells = [cell.strip() for cell in line.strip("│").split("│")]
-    assert cells[:5] == ["relay-bold", "10", "10", "", ""]
+    assert cells[:5] == ["relay-bold", "10", "10", "-", "-"]
 
 
 def test_several_plugins(tmp_path):

@@ -139,9 +139,11 @@ def workers_of(pid):
 
 def test_a_second_process_is_kept_out_of_the_folder(tmp_path):
     path, out = write_study(tmp_path, rounds=LONG), tmp_path / "out"
-    process = start("run", path, "--jobs", 1, "--out", out)
+    # So many that the first is not done before the second has begun, however slow.
+    many = ["--repetitions", 100, "--out", out]
+    process = start("run", path, "--jobs", 1, *many)
     wait_for_records(out, 1, process)
-    second = call("run", path, "--out", out)
+    second = call("run", path, *many)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=60)
     assert second.returncode == 2

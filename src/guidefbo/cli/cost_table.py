@@ -20,7 +20,7 @@ def print_costs(dim: int, console: Console, progress: Console) -> None:
         )
     )
     table = Table(title=f"per agent and round, {dim} coordinates", title_justify="left")
-    table.add_column("method")
+    table.add_column("method", no_wrap=True)
     for name in ("scalars up", "down", "paper up", "paper down", "bytes up", "down"):
         table.add_column(name, justify="right")
     for cost in costs:
@@ -31,7 +31,7 @@ def print_costs(dim: int, console: Console, progress: Console) -> None:
 
 def _cells(cost: MethodCost) -> list[str]:
     counted = [f"{number:g}" for number in cost.scalars]
-    paper = ["", ""]
+    paper = ["-", "-"]
     if cost.paper is not None:
         paper = [
             f"{number:g}{'' if number == real else ' *'}"

@@ -14,7 +14,6 @@ STRATEGY = Strategy(
     messages=(PeakUpload, ConsensusPacket),
     alone={"aim": "own"},
     liars=ConsensusLiarSettings,
-    paper_scalars=lambda agent, server, dim: (2 * dim + 2, 2 * dim + 1),
     seconds=10.0,
     colour="grey",
 )

@@ -8,7 +8,6 @@ STRATEGY = Strategy(
     text="the control: guidance in the middle of the box that nobody sent",
     agent=PlaceboSettings,
     is_control=True,
-    paper_scalars=lambda agent, server, dim: (0, 0),
     seconds=8.0,
     colour="purple",
 )

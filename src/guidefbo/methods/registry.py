@@ -46,8 +46,7 @@ def register(record: Strategy | Rule) -> None:
     """
     if not isinstance(record, Strategy | Rule):
         raise SettingsError(
-            "Expected a guidefbo.Strategy, a guidefbo.Rule or a guidefbo.Problem, got "
-            f"{type(record).__name__}."
+            f"Expected a Strategy or a Rule, got {type(record).__name__}."
         )
     is_strategy = isinstance(record, Strategy)
     known: dict[str, Any] = _strategies if is_strategy else _rules

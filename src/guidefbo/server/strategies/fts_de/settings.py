@@ -33,8 +33,10 @@ class FtsDeServerSettings:
 
     num_regions: int = count(4, "regions of the box: 1, 2 or 4", high=REGION_COUNTS[-1])
     privacy: str = part("none", "differential privacy", AVERAGINGS)
-    privacy_clip: float = real(22.0, "norm the weights are clipped to, S")
-    privacy_rate: float = real(0.35, "share of agents that take part, q")
+    privacy_clip: float = real(22.0, "norm the weights are clipped to, S", low=1e-6)
+    privacy_rate: float = real(
+        0.35, "share of agents that take part, q", low=1e-6, high=1.0
+    )
     privacy_noise: float = real(1.0, "noise multiplier z")
 
     def build(self) -> FtsDeServer:
