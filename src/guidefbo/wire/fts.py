@@ -101,7 +101,7 @@ class RegionWeights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerPoint:
-    """Where an agent's posterior draw peaks: FTS as presumed behind the paper's tables."""
+    """Where a posterior draw peaks: FTS as presumed behind the paper's tables."""
 
     KIND: ClassVar[str] = "fts.point"
 

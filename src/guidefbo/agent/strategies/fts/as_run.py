@@ -1,7 +1,8 @@
 """FTS's agent as presumed behind the paper's tables.
 
 A peer sends a point, not a function: each agent draws its exact posterior once on a set
-of candidates and sends where the draw is highest. An agent that follows a peer queries that point as it is.
+of candidates and sends where the draw is highest. An agent that follows a peer queries
+that point as it is.
 
 References:
     Dai, Low and Jaillet, Federated Bayesian optimization via Thompson sampling,
