@@ -1,4 +1,7 @@
-"""The commands between sites: upload, receive, merge. Files travel as you like."""
+"""The commands between sites: upload, receive, merge.
+
+How the files are transported is up to the sites.
+"""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""An agent's file opened by one command, to be changed or to be read."""
+"""Opens an agent's file for a command, and checks output paths."""
 
 import shlex
 from contextlib import AbstractContextManager

@@ -1,4 +1,4 @@
-"""Words of a command line or a table, read by the kind of their parameter."""
+"""Parses parameter values from the command line or a CSV table."""
 
 import csv
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""How commands speak: results on stdout, everything else on stderr, one sentence."""
+"""Output conventions of the commands.
+
+Results go to stdout, notices and errors to stderr.
+"""
 
 import warnings
 from collections.abc import Generator

@@ -1,4 +1,4 @@
-"""A study while it runs, and what it would cost."""
+"""`guidefbo study run` and `plan`: progress and time estimates."""
 
 from pathlib import Path
 from typing import Any

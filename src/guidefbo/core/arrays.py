@@ -1,7 +1,8 @@
 """Names for array shapes, checked at run time by the test suite.
 
 The aliases are jaxtyping annotations where jaxtyping is installed (it is in the
-`dev` extra) and plain arrays elsewhere, so that an agent needs NumPy and SciPy only.
+`dev` extra) and plain arrays elsewhere, so that an agent needs NumPy, SciPy and
+threadpoolctl only.
 A letter stands for one length within a call: n points, m other points, d coordinates.
 """
 

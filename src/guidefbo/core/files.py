@@ -1,4 +1,4 @@
-"""Files that are whole or absent, never half-written, and read within a limit."""
+"""Atomic writes and size-limited reads of files."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""One command at a time on one agent's file."""
+"""An exclusive lock on an agent's or a study's file, held by one process at a time."""
 
 import errno
 import math

@@ -1,6 +1,6 @@
-"""Addressed randomness: a stream is named, never consumed in order.
+"""Random streams addressed by (seed, agent, round, purpose).
 
-A stream's address is (root seed, agent, round, purpose). Two different addresses give
+No stream depends on what was drawn before. Two different addresses give
 independent streams, the same address gives the same numbers in any process, and an
 added agent or a new purpose changes no other stream. Code outside the package names
 purposes of its own by a text.

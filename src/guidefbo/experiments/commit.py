@@ -1,4 +1,4 @@
-"""The commit of the code that runs, for results to carry."""
+"""The git commit of the running code, stored with results."""
 
 import re
 import subprocess

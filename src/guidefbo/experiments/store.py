@@ -1,4 +1,7 @@
-"""A study's folder: whole records only, one holder at a time."""
+"""A study's folder.
+
+Records are written atomically, and one process at a time may run the study.
+"""
 
 import json
 from collections.abc import Generator, Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Where rows are executed: this process, local processes, a Dask or a Ray cluster.
 
-One seam, joblib's: the study never learns which of them works for it.
+All of them are joblib backends, so the rest of the code does not depend on the choice.
 """
 
 from collections.abc import (

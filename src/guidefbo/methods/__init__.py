@@ -1,1 +1,1 @@
-"""Methods: a strategy of federation paired with a rule of decision."""
+"""A method: a federation strategy paired with a decision rule."""

@@ -1,4 +1,7 @@
-"""CGP: designs believed to beat the own best constrain the posterior."""
+"""CGP: other agents' designs become constraints on the posterior.
+
+They are the designs that should beat the receiver's best.
+"""
 
 from guidefbo.agent.strategies.cgp.settings import CgpSettings
 from guidefbo.methods.record import Strategy

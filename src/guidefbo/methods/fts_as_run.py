@@ -1,4 +1,7 @@
-"""FTS as run for the paper's tables: a peer's draw, told by its maximum."""
+"""FTS as presumed behind the paper's tables.
+
+It sends the maximiser of a posterior draw instead of feature weights.
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""FTS-DE as run for the paper's tables."""
+"""FTS-DE as presumed behind the paper's tables."""
 
 from dataclasses import replace
 

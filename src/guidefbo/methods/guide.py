@@ -1,4 +1,7 @@
-"""GUIDE: where the optimum may lie, up; wider uncertainty where told."""
+"""GUIDE-FBO: uploads a Gaussian component of the optimum's distribution.
+
+Packets widen the posterior uncertainty.
+"""
 
 from guidefbo.agent.strategies.guide.settings import GuideSettings
 from guidefbo.methods.record import Strategy

@@ -1,4 +1,7 @@
-"""The control: guidance that nobody sent."""
+"""Control strategy: GUIDE's intervention without messages.
+
+The component is fixed at the centre of the box.
+"""
 
 from guidefbo.agent.strategies.placebo.settings import PlaceboSettings
 from guidefbo.methods.record import Strategy

@@ -1,4 +1,7 @@
-"""How to make a study and its report again, as far as its files tell."""
+"""The commands that reproduce a study and its report.
+
+They are given as far as the study's files record them.
+"""
 
 import shlex
 import tomllib

@@ -1,4 +1,4 @@
-"""Who to compare a method with: the plain rule it builds on, and its control."""
+"""For each method, the plain rule and the control it is compared with."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,4 +1,4 @@
-"""The folder of a report: what an earlier report left there goes, nothing else.
+"""Writes a report's files and removes those that only an earlier report wrote.
 
 report-files.json lists the tables and figures of a report with a digest of each. A file
 that an earlier report wrote and this one does not is removed if it is still as it was

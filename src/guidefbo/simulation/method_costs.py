@@ -1,4 +1,4 @@
-"""What each method really sends, counted from the messages of a small run."""
+"""Scalars and bytes each method sends, counted in a small run."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

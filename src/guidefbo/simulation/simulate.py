@@ -1,4 +1,7 @@
-"""Run a method on a catalogue problem, all agents in this process."""
+"""Run a method on a built-in or registered test problem.
+
+All agents run in this process.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields

@@ -1,4 +1,7 @@
-"""The agent of a real site: ask, tell, stop, come back."""
+"""`gf.Agent`: the ask/tell interface of a real site.
+
+It can be saved and loaded between calls.
+"""
 
 import os
 import warnings

@@ -1,4 +1,4 @@
-"""The book an agent keeps: every trial, and everything told of it in order."""
+"""All trials of an agent and every record told about them, in order."""
 
 from collections.abc import Mapping
 from dataclasses import replace

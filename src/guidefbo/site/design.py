@@ -1,4 +1,6 @@
-"""Points chosen without a model: the initial design, and the last resort.
+"""Points chosen without a model: the initial design.
+
+Also the space-filling fallback where the model cannot be used.
 
 References:
     Chen, Welling and Smola, Super-samples from kernel herding, UAI 2010.

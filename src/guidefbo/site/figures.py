@@ -1,4 +1,4 @@
-"""The picture of an agent and the numbers behind it; the agent stays as it is."""
+"""The picture of an agent and the numbers behind it; read-only."""
 
 from pathlib import Path
 from typing import Any

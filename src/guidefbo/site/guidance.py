@@ -1,4 +1,4 @@
-"""What an agent holds of the other sites, and whether it is used."""
+"""The packet an agent holds, whether it is in use, and why the last one was refused."""
 
 from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, field

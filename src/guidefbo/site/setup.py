@@ -1,4 +1,4 @@
-"""What an agent is asked to do; fixed when it is created."""
+"""The configuration of an agent, fixed at creation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields

@@ -1,4 +1,4 @@
-"""What a message costs, counted from its bytes and never from a formula."""
+"""Size of a message in scalars and bytes, counted from its encoding."""
 
 import json
 from dataclasses import dataclass

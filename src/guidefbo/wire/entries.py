@@ -1,4 +1,4 @@
-"""Checks of single fields, before any arithmetic touches them."""
+"""Validation of single message fields, before any computation uses them."""
 
 import math
 from collections.abc import Mapping

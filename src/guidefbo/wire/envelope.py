@@ -1,4 +1,6 @@
-"""What travels between a site and the coordinator: who and what, around a body.
+"""The envelope of a message.
+
+Federation, space, strategy, site and sequence number stand around the body.
 
 Every message says to which federation, space and strategy it belongs. An upload says
 which site sent it and how far that site was; a packet says for whom it is, which upload

@@ -1,4 +1,6 @@
-"""The messages of the fmtbo strategy: hyperparameters and ranks up, a start down.
+"""The messages of the fmtbo strategy: hyperparameters and ranks up.
+
+Down come averaged hyperparameters, from which the global fit starts.
 
 With m ranked probes: d+1+m scalars up and d+1 down; 2+m and 2 where one lengthscale
 stands for all; one more each way where the constant mean is shared as well.

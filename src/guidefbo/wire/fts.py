@@ -1,7 +1,7 @@
 """The messages of the FTS and FTS-DE strategies.
 
-The weights of M shared features: M scalars up; M down from FTS, P M from FTS-DE with P
-regions. As the paper's tables were run, FTS sends a point instead: d scalars each way.
+FTS: M weights each way. FTS-DE: M up, R M down for R regions. fts-de-as-run: 2M and
+2 R M, a cosine and a sine per frequency. fts-as-run: one point, d scalars each way.
 """
 
 from collections.abc import Mapping
@@ -67,7 +67,7 @@ class RegionWeights:
     KIND: ClassVar[str] = "fts.regions"
 
     weights: Matrix
-    """(P, M), one row a region."""
+    """(R, M), one row a region."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", frozen_array(self.weights))
@@ -101,7 +101,7 @@ class RegionWeights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerPoint:
-    """Where one agent's posterior draw peaks: FTS as the paper's tables were run."""
+    """Where a posterior draw peaks: FTS as presumed behind the paper's tables."""
 
     KIND: ClassVar[str] = "fts.point"
 

@@ -1,7 +1,7 @@
 """The messages of the guide strategy: one component up, a few components down.
 
-Diagonal components: 2d+2 scalars up, P(2d+1) down. Full ones replace the d variances
-by the d(d+1)/2 entries of the covariance's lower triangle.
+Diagonal components: 2d+2 scalars up, at most P(2d+1) down. Full ones replace the d
+variances by the d(d+1)/2 entries of the covariance's lower triangle.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Maximise or minimise: signs change on entry, all code behind maximises."""
+"""Maximise or minimise.
+
+Values are negated on entry for `min`, so all other code maximises.
+"""
 
 from types import MappingProxyType
 from typing import Any

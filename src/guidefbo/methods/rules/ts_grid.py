@@ -1,4 +1,4 @@
-"""Thompson sampling on a grid, as run for the paper's tables."""
+"""Thompson sampling on a grid, as presumed behind the paper's tables."""
 
 from guidefbo.agent.decision.ts import GridThompsonSampling
 from guidefbo.methods.record import Rule

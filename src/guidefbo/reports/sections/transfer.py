@@ -2,7 +2,8 @@
 
 For every problem and seed the log ratio to the plain rule is the sum of two: that of
 the control (guidance in the middle of the box that nobody sent) to the plain rule, and
-that of the method to the control. Only the second needs other agents.
+that of the method to the control. Only the second needs other agents (unless the method
+has a better local model of its own).
 """
 
 import math

@@ -1,7 +1,8 @@
-"""FTS's agent as the paper's tables were run: a peer sends a point, not a function.
+"""FTS's agent as presumed behind the paper's tables.
 
-Each agent draws its exact posterior once on a set of candidates and sends where the
-draw is highest. An agent that follows a peer queries that point as it is.
+A peer sends a point, not a function: each agent draws its exact posterior once on a set
+of candidates and sends where the draw is highest. An agent that follows a peer queries
+that point as it is.
 
 References:
     Dai, Low and Jaillet, Federated Bayesian optimization via Thompson sampling,
@@ -25,7 +26,7 @@ from guidefbo.wire.fts import PeerPoint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FtsPointAgent:
-    """FTS as the paper's tables were run: the maximiser of a peer's exact draw."""
+    """FTS as presumed behind the paper's tables: where a peer's exact draw peaks."""
 
     domain: Domain
     """Where the maximum may lie."""

@@ -10,7 +10,7 @@ from guidefbo.core.domain import Domain
 from guidefbo.core.settings import count
 
 NUM_CANDIDATES = 1000
-"""Sobol points among which a draw is maximised, as run for the paper's tables."""
+"""Sobol points on which a draw is maximised, as presumed behind the paper's tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,7 @@ class FtsDeAgent:
     num_shared: int
     """M, features of the shared map."""
     num_regions: int
-    """P: 1, 2 or 4."""
+    """R: 1, 2 or 4."""
     domain: Domain
     """Where queries may lie."""
     num_candidates: int

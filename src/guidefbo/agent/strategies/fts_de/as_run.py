@@ -1,4 +1,4 @@
-"""FTS-DE's agent as the paper's tables were run.
+"""FTS-DE's agent as presumed behind the paper's tables.
 
 It differs from the published method, in `agent.py` beside this module, in most of its
 parts: a cosine and a sine of every shared frequency, values that are not standardised,
@@ -33,7 +33,7 @@ from guidefbo.wire.regions import as_run, region_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FtsDeAsRunAgent:
-    """FTS-DE as the paper's tables were run, with the defects of that search.
+    """FTS-DE as presumed behind the paper's tables, with the defects of that search.
 
     Every region's function is climbed from starts inside the region, but over the whole
     cube, so that a region's candidate may end in another one. The starts are drawn as
@@ -43,7 +43,7 @@ class FtsDeAsRunAgent:
     num_shared: int
     """M, frequencies of the shared map: 2 M weights."""
     num_regions: int
-    """P: 1, 2 or 4."""
+    """R: 1, 2 or 4."""
     domain: Domain
     """Where queries may lie."""
     search: SearchSettings

@@ -1,4 +1,7 @@
-"""FTS's server as the paper's tables were run: hand every agent one agent's point."""
+"""FTS's server as presumed behind the paper's tables.
+
+It hands every agent one agent's point.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +19,7 @@ def anybody(sites: Sequence[str], draws: Draws) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FtsPointServer:
-    """Relays the point of one agent to another: as the paper's tables were run."""
+    """Relays one agent's point to another: as presumed behind the paper's tables."""
 
     upload_type: ClassVar[type[PeerPoint]] = PeerPoint
     packet_type: ClassVar[type[PeerPoint]] = PeerPoint

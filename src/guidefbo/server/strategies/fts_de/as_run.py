@@ -1,4 +1,7 @@
-"""FTS-DE's server as the paper's tables were run: weights by the region's number."""
+"""FTS-DE's server as presumed behind the paper's tables.
+
+It weights agents by the region's number.
+"""
 
 from dataclasses import dataclass
 

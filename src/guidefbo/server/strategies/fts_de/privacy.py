@@ -1,9 +1,9 @@
 """Differential privacy of the averages: clip, subsample, add noise, and account for it.
 
 The server is trusted with the vectors; what is private is whether an agent takes part,
-against anybody who sees the packets. With weights ω̂_n clipped to S/√P, one agent moves
-the average of region i by at most φ_max^(i) S/(√P q). In units of that region's noise,
-z φ_max^(i) S/q, this is 1/(z√P), over all P regions together 1/z: one round is one
+against anybody who sees the packets. With weights ω̂_n clipped to S/√R, one agent moves
+the average of region i by at most φ_max^(i) S/(√R q). In units of that region's noise,
+z φ_max^(i) S/q, this is 1/(z√R), over all R regions together 1/z: one round is one
 Gaussian mechanism of noise multiplier z, subsampled at rate q.
 
 The noise must come from a stream the agents cannot repeat: in a real federation, the
@@ -55,10 +55,10 @@ class PrivateAverage:
     def __call__(
         self, weights: Matrix, vectors: Matrix, stream: np.random.Generator
     ) -> Matrix:
-        """Return the averages, (P, M).
+        """Return the averages, (R, M).
 
         Args:
-            weights: How much each agent counts in each region, (P, N).
+            weights: How much each agent counts in each region, (R, N).
             vectors: The agents' feature weights, (N, M).
             stream: Decides who takes part, and the noise.
         """

@@ -20,9 +20,9 @@ from guidefbo.wire.fts import FeatureWeights, RegionWeights
 from guidefbo.wire.regions import assign_regions
 
 Weighting = Callable[[NDArray[np.bool_], int], Matrix]
-"""((P, N) who belongs to which region, round) -> (P, N), rows that sum to one."""
+"""((R, N) who belongs to which region, round) -> (R, N), rows that sum to one."""
 Averaging = Callable[[Matrix, Matrix, np.random.Generator], Matrix]
-"""((P, N) agents' weights, (N, M) vectors, stream) -> (P, M) averages."""
+"""((R, N) agents' weights, (N, M) vectors, stream) -> (R, M) averages."""
 
 FIRST_LOGIT = 16.0
 LAST_LOGIT = 1.0
@@ -73,7 +73,7 @@ class FtsDeServer:
     packet_type: ClassVar[type[RegionWeights]] = RegionWeights
 
     num_regions: int
-    """P: 1, 2 or 4."""
+    """R: 1, 2 or 4."""
     weighting: Weighting = fading
     """How much each agent counts in each region."""
     averaging: Averaging = plain_average
