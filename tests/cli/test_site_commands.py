@@ -705,6 +705,30 @@ def test_site_and_federation_have_names(call):
     assert "site must be a name" in said.err
 
 
+def test_a_site_is_renamed(federation):
+    federation("merge", "a.up.json", "b.up.json", "--out-dir", ".")
+    federation("receive", "a.json", "a.up.packet.json")
+    said = federation("rename", "a.json", "--site", "north", "--federation", "f2").out
+    assert said == "site: north in the federation f2\n"
+    shown = federation("show", "a.json").out
+    assert "site: north in the federation f2" in shown
+    assert "guidance none: the site was renamed" in shown
+    form = json.loads(federation("show", "a.json", "--json").out)
+    assert (form["site"], form["federation"]) == ("north", "f2")
+    assert form["counts"]["done"] == 5
+    said = federation("rename", "a.json", "--site", "a b", code=2)
+    assert "site must be a name" in said.err
+
+
+def test_no_packet_of_an_earlier_exchange_is_left(federation, tmp_path):
+    ups = ["a.up.json", "b.up.json", "c.up.json"]
+    federation("merge", *ups, "--out-dir", "o")
+    (tmp_path / "c.up.json").write_text("{}")
+    said = federation("merge", *ups, "--out-dir", "o", code=3)
+    assert "c.up.json is left out" in said.err
+    assert not (tmp_path / "o" / "c.up.packet.json").exists()
+
+
 def test_merge_refuses_what_it_cannot_do():
     with pytest.raises(SettingsError, match="at least one, as in"):
         merge({})

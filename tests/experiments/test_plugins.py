@@ -401,6 +401,21 @@ def test_records_of_the_package_are_not_entered_again(record):
         gf.register(record)
 
 
+def test_another_record_of_the_same_name_is_refused(own):
+    gf.register(own["RELAY"])
+    gf.register(own["RELAY"])
+    for other in ({"version": 2}, {"rules": ("ucb",)}, {"text": "another"}):
+        with pytest.raises(SettingsError, match="Another record is entered as relay"):
+            gf.register(replace(own["RELAY"], **other))
+
+
+def test_a_plugin_that_ends_the_program_is_refused(tmp_path):
+    path = plugin_of(tmp_path, "import sys\nsys.exit(0)\n")
+    done = invoke("run", "sphere", "--plugin", path, *WORDS)
+    assert done.exit_code == 2
+    assert "SystemExit" in done.output
+
+
 def test_a_method_of_records_in_a_simulation(own):
     method = gf.Method(own["RELAY"], "ucb")
     assert method.name == "relay-ucb"

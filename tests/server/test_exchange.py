@@ -313,7 +313,7 @@ def test_no_sequence_number_stops_the_others(strategy):
         for n, site in enumerate(SITES)
     }
     packets = bodies(answer(uploads, strategy).packets, strategy)
-    assert {p.head.sequence for p in packets.values()} == {3 * MAX_SEQUENCE}
+    assert {p.head.answers for p in packets.values()} == {MAX_SEQUENCE}
 
 
 # What a packet says.
@@ -321,16 +321,17 @@ def test_no_sequence_number_stops_the_others(strategy):
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_head_of_a_packet(strategy):
-    outcome = answer(honest(strategy), strategy)
+    uploads = honest(strategy)
+    outcome = answer(uploads, strategy)
     sequences = {"north": 4, "south": 5, "west": 6}
     for site, packet in bodies(outcome.packets, strategy).items():
         assert packet.head == PacketHead(
             terms=terms_of(strategy),
             site=site,
-            sequence=15,
+            round=2,
             answers=sequences[site],
             num_uploads=3,
-            made_of=digest(sequences),
+            made_of=digest(uploads.values()),
         )
 
 
@@ -338,11 +339,12 @@ def test_the_head_is_of_the_uploads_that_were_used():
     uploads = honest()
     odd = {"east": send(optimum(dim=3), "east", 100)}
     for packet in bodies(answer({**uploads, **odd}).packets).values():
-        assert (packet.head.sequence, packet.head.num_uploads) == (15, 3)
+        assert packet.head.num_uploads == 3
+        assert packet.head.made_of == digest(uploads.values())
     fewer = {site: uploads[site] for site in ("north", "west")}
     for packet in bodies(answer(fewer).packets).values():
-        assert (packet.head.sequence, packet.head.num_uploads) == (10, 2)
-        assert packet.head.made_of == digest({"north": 4, "west": 6})
+        assert packet.head.num_uploads == 2
+        assert packet.head.made_of == digest(fewer.values())
 
 
 def test_a_site_is_answered_under_the_name_its_upload_came_by():
@@ -645,7 +647,12 @@ def test_a_registered_strategy_is_found_by_its_name(outside):
     assert "my-own" not in server_names()
     uploads = {s: send(optimum(n), s, 4 + n, outside) for n, s in enumerate(SITES)}
     expected = {
-        name: replace(packet, head=replace(packet.head, terms=terms_of(outside)))
+        name: replace(
+            packet,
+            head=replace(
+                packet.head, terms=terms_of(outside), made_of=digest(uploads.values())
+            ),
+        )
         for name, packet in bodies(merge(honest())).items()
     }
     for method in (None, outside, f"{outside}-ucb"):

@@ -85,7 +85,7 @@ def handed(agent, body, **head):
     given = {
         "terms": agent.setup.terms,
         "site": agent.setup.site,
-        "sequence": 100 * told,
+        "round": 1,
         "answers": told,
         "num_uploads": 3,
         "made_of": "example",

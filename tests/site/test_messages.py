@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.site.sites import LIGHT, handed, make, measure, packet, told
 
@@ -130,13 +131,88 @@ def test_a_packet_older_than_the_one_held_is_refused():
     assert agents["a"].receive(second["a"]).refusal is None
 
 
-def test_a_packet_made_of_newer_uploads_of_the_others_is_newer():
+def test_of_two_answers_to_one_upload_the_later_round_is_newer():
+    """Also where a site is missing in it."""
     agents = sites()
-    first = packets_of(agents)
-    agents["b"].tell(agents["b"].ask(), 0.1)
-    second = packets_of(agents)
-    agents["a"].receive(second["a"])
+    uploads = {name: agent.upload() for name, agent in agents.items()}
+    first = merge(uploads, t=1)
+    second = merge({name: uploads[name] for name in "ab"}, t=2)
+    assert agents["a"].receive(first["a"]).state == "active"
+    assert agents["a"].receive(second["a"]).refusal is None
+    assert agents["a"].guidance.message.head.num_uploads == 2
     refused(agents["a"], first["a"], "older")
+
+
+def test_a_packet_of_nobody_else_does_not_take_the_place_of_the_others():
+    for method in ("guide-ucb", "consensus-ucb"):
+        agents = sites(method=method)
+        agent = agents["a"]
+        agent.receive(packets_of(agents)["a"])
+        held = agent.held_guidance
+        agent.tell(agent.ask(), 0.1)
+        said = agent.receive(merge({"a": agent.upload()})["a"])
+        assert (said.state, agent.held_guidance) == ("active", held)
+
+
+def test_equal_spaces_have_equal_fingerprints():
+    one = Space(x=Float(0, 10), n=Choice(1, 2), b=Choice(True, "a"))
+    other = Space(x=Float(-0.0, 10.0), n=Choice(1.0, 2.0), b=Choice(True, "a"))
+    assert fingerprint(one) == fingerprint(other)
+    assert fingerprint(Space(n=Choice(1, 2))) != fingerprint(Space(n=Choice(True, 2)))
+
+
+def test_a_site_can_be_renamed_and_keeps_its_results(tmp_path):
+    agent = sites()["a"]
+    agent.receive(packets_of(sites())["a"])
+    trials = agent.trials
+    agent.rename(site="north", federation="reaction")
+    assert (agent.setup.site, agent.setup.federation) == ("north", "reaction")
+    assert (agent.guidance.state, agent.trials) == ("none", trials)
+    agent.save(tmp_path / "a.json")
+    assert Agent.load(tmp_path / "a.json").upload().head.site == "north"
+    with pytest.raises(SettingsError, match="site must be a name"):
+        agent.rename(site="a b")
+
+
+def test_a_packet_that_no_longer_fits_does_not_cost_the_results(tmp_path):
+    agent = sites()["a"]
+    agent.receive(packets_of(sites())["a"])
+    agent.save(tmp_path / "a.json")
+    form = json.loads((tmp_path / "a.json").read_text())
+    form["setup"]["site"] = "north"
+    (tmp_path / "a.json").write_text(json.dumps(form))
+    loaded = Agent.load(tmp_path / "a.json")
+    assert loaded.trials == agent.trials
+    assert loaded.guidance.state == "none"
+    assert "for the site 'a', and this is 'north'" in loaded.guidance.refusal
+
+
+def test_uploads_of_another_strategy_are_not_answered():
+    fmtbo = [told("box", 4, method="fmtbo", site=name) for name in "ab"]
+    uploads = {site.setup.site: site.upload() for site in fmtbo}
+    with pytest.raises(WireError, match="this is the server of 'fmtbo-as-run'"):
+        merge(uploads, method="fmtbo-as-run")
+
+
+def test_noise_that_protects_is_never_used_twice():
+    few = {"num_shared": 16}
+    many = [
+        told("box", 4, method="fts-de", settings=few, site=n, agent_id=k)
+        for k, n in enumerate("abcd")
+    ]
+    private = {"settings": {"privacy": "gaussian", "privacy_rate": 1.0}}
+
+    def weights(seed=987654321):
+        packets = merge({a.setup.site: a.upload() for a in many}, seed=seed, **private)
+        return np.array(json.loads(packets["a"])["body"]["weights"])
+
+    before = weights()
+    assert np.array_equal(before, weights())
+    many[3].tell(many[3].ask(), 0.2)
+    # Fresh noise: the difference is as wide as the noise, not as what was told.
+    assert np.std(weights() - before) > np.std(before)
+    with pytest.raises(SettingsError, match="a seed that no site knows"):
+        weights(seed=None)
 
 
 def test_a_packet_from_the_future_is_refused():

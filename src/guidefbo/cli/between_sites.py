@@ -17,6 +17,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the app."""
     app.command(epilog="Example: guidefbo upload site.json -o site.upload.json")(upload)
     app.command(epilog="Example: guidefbo receive site.json site.packet.json")(receive)
+    app.command(epilog="Example: guidefbo rename site.json --site north")(rename)
     app.command(
         epilog="Example: guidefbo merge a.json b.json c.json --out-dir packets"
     )(merge)
@@ -65,6 +66,29 @@ def receive(
         typer.echo(f"{guidance} (goal {goal})")
 
 
+def rename(
+    file: File,
+    site: Annotated[
+        str | None, typer.Option(help="New name of the site, which no other may have.")
+    ] = None,
+    federation: Annotated[
+        str | None, typer.Option(help="Name of the federation it is in from now on.")
+    ] = None,
+    wait: Wait = 30.0,
+) -> None:
+    """Give a site another name, or put it into another federation.
+
+    Results stay. A packet that is held was made for the old name and is let go.
+    """
+    with sentences():
+        from guidefbo.cli.opened import changing
+
+        with changing(file, wait) as agent:
+            agent.rename(site=site, federation=federation)
+        setup = agent.setup
+        typer.echo(f"site: {setup.site} in the federation {setup.federation}")
+
+
 def merge(
     uploads: Annotated[
         list[Path],
@@ -79,8 +103,12 @@ def merge(
     ] = None,
     round_: Annotated[int, typer.Option("--round", help="Round, from 1.")] = 1,
     seed: Annotated[
-        int, typer.Option(help="Root of the coordinator's randomness.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            help="Root of the coordinator's randomness, 0 if not said. With privacy it "
+            "must be said, and no site may know it."
+        ),
+    ] = None,
     set_: Settings = None,
 ) -> None:
     """Answer the uploads of several sites, as their coordinator.

@@ -7,6 +7,7 @@ from guidefbo.cli.opened import changing, check_output, read_bytes, refuse_agent
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.files import OutputError, write_atomically
 from guidefbo.core.settings import parse_settings
+from guidefbo.methods.registry import load_installed
 from guidefbo.server.exchange import merge
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import Guidance
@@ -27,7 +28,7 @@ def write_upload(file: Path, out: Path) -> str | None:
     cost = Cost.of(data)
     return (
         f"wrote {out}: {cost.num_bytes} bytes, {cost.scalars} scalars (goal "
-        f"{agent.goal}), no observation among them"
+        f"{agent.goal}), no observed value among them"
     )
 
 
@@ -45,7 +46,7 @@ def merge_files(
     *,
     method: str | None,
     t: int,
-    seed: int,
+    seed: int | None,
     pairs: list[str],
     say: Callable[[str], object],
 ) -> bool:
@@ -54,6 +55,8 @@ def merge_files(
     None is written after an error.
     """
     outs = _outputs(uploads, out_dir)
+    # Strategies of installed packages have servers too.
+    load_installed()
     # The order of the file names is the order of the sites.
     paths = {path.name: path for path in uploads}
     packets = merge(
@@ -70,6 +73,9 @@ def merge_files(
     for out in outs.values():
         check_output(out, *uploads)
         refuse_agent(out)
+    for name in paths.keys() - packets.keys():
+        # What an earlier exchange left there would be taken for this one's.
+        outs[paths[name]].unlink(missing_ok=True)
     for name, data in packets.items():
         out = outs[paths[name]]
         write_atomically(out, data)

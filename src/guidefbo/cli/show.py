@@ -25,6 +25,7 @@ def show_text(agent: Agent, file: Path) -> list[str]:
         f"goal: {agent.goal}",
         f"method: {setup.method}{shown_settings(agent)}",
         f"seed: {setup.seed}",
+        f"site: {setup.site} in the federation {setup.federation}",
         f"trials: {counts or 'none'} (initial points: {setup.num_initial})",
         *([str(best)] if best else ["best: no result yet"]),
         str(agent.guidance),
@@ -40,6 +41,8 @@ def show_json(agent: Agent, *, trials: bool) -> str:
         "method": setup.method,
         "settings": dict(setup.settings),
         "seed": setup.seed,
+        "site": setup.site,
+        "federation": setup.federation,
         "noise": setup.noise,
         "agent_id": setup.agent_id,
         "num_agents": setup.num_agents,
@@ -47,7 +50,11 @@ def show_json(agent: Agent, *, trials: bool) -> str:
         "space": space_to_form(agent.space),
         "counts": {str(state): n for state, n in _counts(agent).items()},
         "best": None if best is None else _best_form(best),
-        "guidance": {"state": str(guidance.state), "reason": guidance.reason},
+        "guidance": {
+            "state": str(guidance.state),
+            "reason": guidance.reason,
+            "refusal": guidance.refusal,
+        },
         "pending": [
             trial_form(t) for t in agent.trials if t.state == TrialState.PENDING
         ],

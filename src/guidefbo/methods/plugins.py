@@ -102,7 +102,7 @@ def _run(plugin: Plugin, name: str) -> ModuleType:
     sys.modules[name] = module
     try:
         exec(compile(plugin.source, plugin.name, "exec"), vars(module))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         kind = "" if isinstance(error, FedBOError) else f"{type(error).__name__}: "
         raise SettingsError(
@@ -112,7 +112,7 @@ def _run(plugin: Plugin, name: str) -> ModuleType:
     return module
 
 
-def _line_of(error: Exception, name: str) -> str:
+def _line_of(error: BaseException, name: str) -> str:
     trace = error.__traceback__
     line = error.lineno if isinstance(error, SyntaxError) else None
     while trace is not None:

@@ -6,10 +6,11 @@ record of one's own.
 """
 
 import warnings
+from dataclasses import fields
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from guidefbo.core.errors import SettingsError, refuse_unknown
 from guidefbo.methods.record import Method, Rule, Strategy
@@ -137,8 +138,7 @@ def method_names() -> list[str]:
 
 def all_methods() -> list[Method]:
     """Return all methods; an installed record that cannot be loaded is left out."""
-    for kind in GROUPS:
-        _load_installed(kind)
+    load_installed()
     strategies = [find_strategy(name) for name in (*STRATEGIES, *_strategies)]
     return [Method(s, rule) for s in strategies for rule in _rules_of(s)]
 
@@ -188,6 +188,12 @@ def _installed(kind: type[Any]) -> list[EntryPoint]:
     return list(entry_points(group=GROUPS[kind]))
 
 
+def load_installed() -> None:
+    """Enter every strategy and rule that installed packages bring."""
+    for kind in GROUPS:
+        _load_installed(kind)
+
+
 def _load_installed(kind: type[Any], name: str | None = None) -> None:
     """Enter what installed packages bring, or only the record of that name."""
     known: dict[str, Any] = _strategies if kind is Strategy else _rules
@@ -211,15 +217,22 @@ def _load_installed(kind: type[Any], name: str | None = None) -> None:
 
 def _is_same(one: Any, other: Any) -> bool:
     """Whether two records are one: equal, or the same definition loaded again."""
-    return one == other or (
-        one.name == other.name
-        and [t.__qualname__ for t in _types(one)]
-        == [t.__qualname__ for t in _types(other)]
-        and [t.__module__ for t in _types(one)] == [t.__module__ for t in _types(other)]
-    )
+    if type(one) is not type(other):
+        return False
+    names = [f.name for f in fields(one)]
+    return all(_alike(getattr(one, name), getattr(other, name)) for name in names)
 
 
-def _types(record: Strategy | Rule) -> list[type[Any]]:
-    if isinstance(record, Rule):
-        return [record.settings]
-    return [t for t in (record.agent, record.server) if t is not None]
+def _alike(a: Any, b: Any) -> bool:
+    """Whether two fields are equal; code counts as equal where its name is."""
+    if isinstance(a, tuple):
+        ours, theirs = cast(tuple[Any, ...], a), cast(tuple[Any, ...], b)
+        is_as_long = isinstance(b, tuple) and len(ours) == len(theirs)
+        return is_as_long and all(_alike(x, theirs[k]) for k, x in enumerate(ours))
+    if callable(a) and callable(b):
+        return _home_of(a) == _home_of(b)
+    return a == b
+
+
+def _home_of(code: Any) -> tuple[str | None, str | None]:
+    return getattr(code, "__module__", None), getattr(code, "__qualname__", None)

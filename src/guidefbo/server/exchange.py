@@ -48,6 +48,8 @@ def exchange(
     t: int,
     seed: int,
     terms: Terms | None = None,
+    strategy: str | None = None,
+    is_run: bool = False,
 ) -> Exchanged:
     """Answer uploads with packets.
 
@@ -58,12 +60,21 @@ def exchange(
         seed: Root of the server's randomness.
         terms: Federation, space and strategy the uploads must be of; None: what most
             of them say.
+        strategy: The server's own, where there are no terms: uploads of another one
+            are left out.
+        is_run: Whether this is a simulated run, in which a round is one exchange and
+            its number addresses what is drawn for all sites together.
     """
     left_out: dict[str, str] = {}
     read_ones: list[tuple[str, Upload]] = []
     for name in sorted(uploads):
         try:
             upload = read(uploads[name], server.upload_type, UploadHead)
+            if strategy not in (None, upload.head.terms.strategy):
+                raise WireError(
+                    f"it is of the strategy {upload.head.terms.strategy!r}, and this "
+                    f"is the server of {strategy!r}."
+                )
         except WireError as error:
             left_out[name] = str(error)
         else:
@@ -83,9 +94,16 @@ def exchange(
         refused = check(found)
         left_out |= refused
         found = {name: u for name, u in found.items() if name not in refused}
-    return Exchanged(
-        packets=_answer(server, found, terms, t, Streams(seed)), left_out=left_out
+    made_of = digest(uploads[name] for name in found)
+    draws = Draws(
+        streams=Streams(seed),
+        federation=terms.federation,
+        t=t,
+        sequences={u.head.site: u.head.sequence for u in found.values()},
+        made_of=None if is_run else made_of,
     )
+    packets = _answer(server, found, terms, draws, made_of)
+    return Exchanged(packets=packets, left_out=left_out)
 
 
 def merge(
@@ -93,7 +111,7 @@ def merge(
     *,
     method: str | None = None,
     t: int = 1,
-    seed: int = 0,
+    seed: int | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> dict[str, bytes]:
     """Return the packet of every site that uploaded, under the same names.
@@ -107,7 +125,8 @@ def merge(
             text.
         method: The sites' method or strategy; None: what the uploads say.
         t: Round, from 1.
-        seed: Root of the server's randomness.
+        seed: Root of the server's randomness; 0 if not given. Where noise protects
+            the uploads it must be given, and no site may know it.
         settings: Settings of the strategy's server that differ from the defaults.
     """
     if not isinstance(uploads, Mapping) or not uploads:
@@ -120,12 +139,17 @@ def merge(
             f"Expected names that are texts, got {shown(set(uploads))}."
         )
     require_count("t", t, 1)
-    require_count("seed", seed, 0)
     data = {name: _to_bytes(name, upload) for name, upload in uploads.items()}
     strategy = _spoken(data) if method is None else _strategy_of(method)
     server = build_server(strategy, settings or {})
+    if seed is None and getattr(server, "needs_secret", False):
+        raise SettingsError(
+            "The noise of this server protects nobody who knows the seed: give a seed "
+            "that no site knows, merge(..., seed=...) or --seed."
+        )
+    seed = require_count("seed", 0 if seed is None else seed, 0)
     with single_blas_thread():
-        outcome = exchange(server, data, t=t, seed=seed)
+        outcome = exchange(server, data, t=t, seed=seed, strategy=strategy)
     if not outcome.packets:
         raise WireError(
             "No upload can be used: "
@@ -152,31 +176,20 @@ def _answer(
     server: ServerSide,
     uploads: Mapping[str, Upload],
     terms: Terms,
-    t: int,
-    streams: Streams,
+    draws: Draws,
+    made_of: str,
 ) -> dict[str, bytes]:
-    heads = {u.head.site: u.head for u in uploads.values()}
-    sequences = {site: head.sequence for site, head in heads.items()}
-    packets = server.aggregate(
-        {u.head.site: u.body for u in uploads.values()},
-        t,
-        Draws(
-            streams=streams,
-            federation=terms.federation,
-            t=t,
-            sequences=sequences,
-        ),
-    )
-    total, made_of = sum(sequences.values()), digest(sequences)
+    bodies = {u.head.site: u.body for u in uploads.values()}
+    packets = server.aggregate(bodies, draws.t, draws)
     names = {u.head.site: name for name, u in uploads.items()}
     return {
         names[site]: Envelope(
             head=PacketHead(
                 terms=terms,
                 site=site,
-                sequence=total,
-                answers=sequences[site],
-                num_uploads=len(sequences),
+                round=draws.t,
+                answers=draws.sequences[site],
+                num_uploads=len(bodies),
                 made_of=made_of,
             ),
             body=packets[site],
@@ -201,7 +214,7 @@ def _repeated(uploads: Mapping[str, Upload]) -> dict[str, str]:
     return {
         name: f"it is of the site {u.head.site!r}, whose upload came as "
         f"{newest[u.head.site]!r}. Every site needs a name of its own: "
-        "guidefbo.Agent(..., site='north')."
+        "guidefbo rename FILE --site NAME, or guidefbo.Agent(..., site='north')."
         for name, u in uploads.items()
         if newest[u.head.site] != name
     }

@@ -24,6 +24,8 @@ class Draws:
     """Round, from 1."""
     sequences: Mapping[str, int] = field(default_factory=dict[str, int])
     """Sequence number of each site's upload; the round where it is not given."""
+    made_of: str | None = None
+    """Digest of the uploads; None where the round's number stands for them."""
 
     def of(self, site: str) -> np.random.Generator:
         """Return the stream of one site's packet."""
@@ -31,8 +33,15 @@ class Draws:
         return self.streams.named(Purpose.DISPATCH, f"{self.federation}/{site}", number)
 
     def shared(self) -> np.random.Generator:
-        """Return the stream of what is drawn once for all sites together."""
-        return self.streams.at(Purpose.DISPATCH, t=self.t)
+        """Return the stream of what is drawn once for all sites together.
+
+        Other uploads, other numbers: noise that protects them is never used twice.
+        """
+        if self.made_of is None:
+            return self.streams.at(Purpose.DISPATCH, t=self.t)
+        return self.streams.named(
+            Purpose.DISPATCH, f"{self.federation}#{self.made_of}", self.t
+        )
 
 
 class ServerSide(Protocol):

@@ -76,7 +76,12 @@ class Federation:
                 if upload is not None
             }
             answer = exchange(
-                server, sent, t=t, seed=self._streams.seed, terms=self._terms
+                server,
+                sent,
+                t=t,
+                seed=self._streams.seed,
+                terms=self._terms,
+                is_run=True,
             )
             if answer.left_out:
                 raise WireError(

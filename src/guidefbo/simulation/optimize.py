@@ -125,7 +125,7 @@ def _exchange(agents: Sequence[Agent], server: ServerSide, t: int, seed: int) ->
     """Hand every agent's message to the server and its packet back."""
     messages = {site_name(n): agent.upload() for n, agent in enumerate(agents)}
     uploads = {n: m.to_bytes() for n, m in messages.items() if m is not None}
-    answer = exchange(server, uploads, t=t, seed=seed)
+    answer = exchange(server, uploads, t=t, seed=seed, is_run=True)
     for name, packet in answer.packets.items():
         agents[int(name)].receive(packet)
 

@@ -312,6 +312,9 @@ class Agent:
                 f"the packet was refused: {error}", GuidanceWarning, stacklevel=2
             )
             return self.guidance
+        if self._keeps(message):
+            self._guidance = replace(self._guidance, refusal=None)
+            return self.guidance
         head, told = message.head, self._book.num_told
         since = head.answers or told
         state, reason = GuidanceState.ACTIVE, f"received after {told} results"
@@ -322,6 +325,32 @@ class Agent:
             state=state, reason=reason, message=message, text=text, since=since
         )
         return self._guidance
+
+    def _keeps(self, message: Packet) -> bool:
+        """Whether what is held of others is worth more than a packet of nobody else."""
+        held = self.guidance
+        if held.state != GuidanceState.ACTIVE or held.message is None:
+            return False
+        is_of_others = held.message.head.num_uploads > 1
+        is_alone = message.head.num_uploads == 1 or is_empty(message.body)
+        return is_of_others and is_alone
+
+    def rename(self, *, site: str | None = None, federation: str | None = None) -> None:
+        """Give the site another name, or put it into another federation.
+
+        A packet that is held was made for the old name and is let go.
+
+        Args:
+            site: The new name of the site; None: as it is.
+            federation: The new federation; None: as it is.
+        """
+        setup = self._setup
+        self._setup = replace(
+            setup,
+            site=setup.site if site is None else site,
+            federation=setup.federation if federation is None else federation,
+        )
+        self._guidance = Guidance(reason="the site was renamed")
 
     def _refuse_old(self, message: Packet) -> None:
         head, told = message.head, self._book.num_told

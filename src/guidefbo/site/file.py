@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from guidefbo.core.checks import require_count, shown
-from guidefbo.core.errors import DataError, FedBOError
+from guidefbo.core.errors import DataError, FedBOError, UnknownNameError
 from guidefbo.core.files import (
     InputError,
     OutputError,
@@ -108,7 +108,9 @@ def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial], str]:
         form = _parse(text)
         is_old = form["version"] == 1
         described = _table(form["setup"], "setup")
-        setup = Setup.from_form(renew_setup(described) if is_old else described)
+        setup = Setup.from_form(
+            renew_setup(described, path.stem) if is_old else described
+        )
         held = _table(form["guidance"], "guidance")
         guidance = guidance_from_form(
             renew_guidance(held, setup) if is_old else held,
@@ -123,6 +125,11 @@ def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial], str]:
             raise DataError("expected every record to have an order of its own.")
     except AgentFileError as error:
         raise AgentFileError(f"{path}: {error}") from error
+    except UnknownNameError as error:
+        raise AgentFileError(
+            f"{path} needs a name that is not known here: {error} If it is a method of "
+            "your own, install its package, or register it with guidefbo.register."
+        ) from error
     except KeyError as error:
         raise AgentFileError(f"{path} is damaged: {error} is missing.") from error
     except (FedBOError, ValueError, TypeError, RecursionError) as error:

@@ -136,7 +136,13 @@ def guidance_from_form(form: Mapping[str, Any], door: Door) -> Guidance:
         raise WireError("guidance is active, and there is no packet.")
     message = None
     if text is not None:
-        message, text = door.read(text)
+        try:
+            message, text = door.read(text)
+        except WireError as error:
+            # Results are worth more than a packet: they load, and it is let go.
+            return Guidance(
+                reason="the packet in the file was let go", refusal=str(error)
+            )
     refusal = form["refusal"]
     return Guidance(
         state=state,

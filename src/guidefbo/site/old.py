@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from guidefbo.core.checks import is_whole_number, shown
 from guidefbo.core.errors import DataError
+from guidefbo.core.names import to_name
 from guidefbo.site.setup import Setup
 from guidefbo.wire.envelope import MAX_BYTES, VERSION
 
@@ -17,8 +18,13 @@ AS_RUN = {"fts": "fts-as-run", "fts-de": "fts-de-as-run", "fmtbo": "fmtbo-as-run
 """What a method with the setting mode=as-run is called now."""
 
 
-def renew_setup(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the setup in today's form."""
+def renew_setup(form: Mapping[str, Any], file: str) -> dict[str, Any]:
+    """Return the setup in today's form.
+
+    Args:
+        form: The setup as it was written.
+        file: Name of the agent's file, which names the site where it has no number.
+    """
     settings = form.get("settings")
     if not isinstance(settings, dict):
         raise DataError(f"expected settings to be an object, got {shown(settings)}.")
@@ -30,7 +36,9 @@ def renew_setup(form: Mapping[str, Any]) -> dict[str, Any]:
         method = "ts-grid" if method == "ts" else method
     known = Setup.settings_of(method)
     kept = {name: value for name, value in given.items() if name in known}
-    fresh = {"site": None, "federation": "default"}
+    has_number = form.get("num_agents") is not None
+    site = None if has_number else to_name(file)
+    fresh = {"site": site, "federation": "default"}
     return {**form, "method": method, "settings": kept, **fresh}
 
 
@@ -65,7 +73,7 @@ def _renew_packet(text: Any, told: int, setup: Setup) -> str:
             "strategy": terms.strategy,
             "strategy_version": terms.strategy_version,
             "site": setup.site,
-            "sequence": 0,
+            "round": 0,
             "answers": told,
             "num_uploads": 0,
             "made_of": "unknown",

@@ -9,7 +9,7 @@ are named by one digest of all of them, so that sites need not know each other.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from hashlib import sha256
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -114,19 +114,18 @@ class PacketHead:
     """Federation, space and strategy."""
     site: str
     """Name of the receiver."""
-    sequence: int
-    """Sum of the sequence numbers of all uploads it was made of."""
+    round: int
+    """Number of the exchange it was made in, as its coordinator counts."""
     answers: int
     """Sequence number of the receiver's upload among them, 0 where it sent none."""
     num_uploads: int
     """How many uploads there were."""
     made_of: str
-    """Digest of the sites and their sequence numbers."""
+    """Digest of the uploads: who has all of them can check it, nobody else."""
 
     def __post_init__(self) -> None:
         _check_name("site", self.site)
-        # A sum has the room of all it is made of: no upload can spoil the packets.
-        _check_number("sequence", self.sequence, 0, MAX_SEQUENCE * MAX_UPLOADS)
+        _check_number("round", self.round, 0)
         _check_number("answers", self.answers, 0)
         _check_number("num_uploads", self.num_uploads, 0, MAX_UPLOADS)
         _check_name("made_of", self.made_of)
@@ -134,7 +133,7 @@ class PacketHead:
     @property
     def order(self) -> tuple[int, int]:
         """What to compare: of two packets the newer one has the larger order."""
-        return self.answers, self.sequence
+        return self.answers, self.round
 
 
 M = TypeVar("M", bound=Message)
@@ -170,10 +169,10 @@ Upload = Envelope[Any, UploadHead]
 Packet = Envelope[Any, PacketHead]
 
 
-def digest(uploads: Mapping[str, int]) -> str:
-    """Return the digest of some sites and their sequence numbers."""
-    text = json.dumps(sorted(uploads.items()), separators=(",", ":"))
-    return sha256(text.encode()).hexdigest()[:32]
+def digest(uploads: Iterable[bytes]) -> str:
+    """Return the digest of some encoded uploads, in whatever order they came."""
+    each = sorted(sha256(data).digest() for data in uploads)
+    return sha256(b"".join(each)).hexdigest()[:32]
 
 
 def _check_name(what: str, value: Any) -> None:

@@ -53,9 +53,24 @@ def fingerprint(space: Space) -> str:
     Names, kinds, bounds, scales, options and the order of all of them. Constraints say
     where a site may look, not what a coordinate means, and are left out.
     """
-    parameters = [[n, _parameter_to_form(p)] for n, p in space.parameters.items()]
+    parameters = [
+        [name, _canonical(_parameter_to_form(p))]
+        for name, p in space.parameters.items()
+    ]
     text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
     return sha256(text.encode()).hexdigest()[:32]
+
+
+def _canonical(value: Any) -> Any:
+    """Return plain data in which equal numbers are written alike."""
+    if isinstance(value, bool) or not isinstance(value, int | float | dict | list):
+        return value
+    if isinstance(value, dict):
+        return {key: _canonical(v) for key, v in cast(Form, value).items()}
+    if isinstance(value, list):
+        return [_canonical(item) for item in cast(list[Any], value)]
+    # Minus zero is zero.
+    return float(value) + 0.0
 
 
 def space_from_form(form: Any) -> Space:

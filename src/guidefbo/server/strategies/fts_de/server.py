@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 from guidefbo.core.arrays import Matrix
 from guidefbo.server.side import Draws
-from guidefbo.server.strategies.fts_de.privacy import clip_rows
+from guidefbo.server.strategies.fts_de.privacy import PrivateAverage, clip_rows
 from guidefbo.wire.fts import FeatureWeights, RegionWeights
 from guidefbo.wire.regions import assign_regions
 
@@ -78,6 +78,11 @@ class FtsDeServer:
     """How much each agent counts in each region."""
     averaging: Averaging = plain_average
     """How vectors are averaged: plainly, or with differential privacy."""
+
+    @property
+    def needs_secret(self) -> bool:
+        """Whether its noise protects the uploads, so that no site may know the seed."""
+        return isinstance(self.averaging, PrivateAverage)
 
     def form(self, upload: FeatureWeights) -> tuple[str, int]:
         """Return the number of features."""
