@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from guidefbo.methods.record import Method as Method
     from guidefbo.methods.record import Rule as Rule
     from guidefbo.methods.record import Strategy as Strategy
+    from guidefbo.problems.own import Tasks as Tasks
     from guidefbo.problems.synthetic.function import (
         SyntheticFunction as SyntheticFunction,
     )
@@ -51,6 +52,7 @@ _HOMES = {
     "Method": "guidefbo.methods.record",
     "Rule": "guidefbo.methods.record",
     "Strategy": "guidefbo.methods.record",
+    "Tasks": "guidefbo.problems.own",
     "merge": "guidefbo.server.exchange",
     "optimize": "guidefbo.simulation.optimize",
     "register": "guidefbo.methods.plugins",
@@ -70,6 +72,7 @@ __all__ = [
     "Strategy",
     "SumTo",
     "SyntheticFunction",
+    "Tasks",
     "__version__",
     "merge",
     "optimize",

@@ -1,0 +1,1 @@
+"""Problems on real data. Each module makes the tasks of one problem."""
