@@ -88,9 +88,10 @@ class Emulator:
         unique, same = np.unique(self.X, axis=0, return_inverse=True)
         same = same.reshape(-1)
         points = Streams(0).at("folds of an emulator").permutation(len(unique))
-        fold = points[same] % min(num_folds, len(points))
+        num_folds = min(num_folds, len(unique))
+        fold = points[same] % num_folds
         predicted = np.empty_like(self.y)
-        for number in range(int(fold.max()) + 1):
+        for number in range(num_folds):
             test = fold == number
             X, y = self.X[~test], self.y[~test]
             part = condition(X, y, self.groups, _search(X, y, self.groups, self.hyper))
@@ -121,6 +122,8 @@ def fit_emulator(X: Points, y: Values, groups: Sequence[slice]) -> Emulator:
         )
     if not (np.isfinite(X).all() and np.isfinite(y).all()):
         raise DataError("An emulator is fitted to finite numbers, got NaN or infinity.")
+    if (X == X[0]).all():
+        raise DataError("An emulator is fitted to different settings, all are equal.")
     return condition(X, y, groups, _search(X, y, groups))
 
 
