@@ -97,8 +97,8 @@ class Emulator:
             part = condition(X, y, self.groups, _search(X, y, self.groups, self.hyper))
             predicted[test] = part.predict(self.X[test])
         errors = predicted - self.y
-        total = float(np.mean((self.y - self.y.mean()) ** 2))
-        mse = float(np.mean(errors**2))
+        total = float(np.var(self.y))
+        mse = float(np.square(errors).mean())
         return CrossValidated(rmse=mse**0.5, r2=1.0 - mse / total if total else 0.0)
 
 
@@ -122,7 +122,7 @@ def fit_emulator(X: Points, y: Values, groups: Sequence[slice]) -> Emulator:
         )
     if not (np.isfinite(X).all() and np.isfinite(y).all()):
         raise DataError("An emulator is fitted to finite numbers, got NaN or infinity.")
-    if (X == X[0]).all():
+    if not np.ptp(X, axis=0).any():
         raise DataError("An emulator is fitted to different settings, all are equal.")
     return condition(X, y, groups, _search(X, y, groups))
 
