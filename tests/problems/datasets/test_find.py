@@ -247,3 +247,19 @@ def test_the_real_activity_archive(monkeypatch):
     assert differing(DATASETS["har"], folder) == []
     subjects = np.loadtxt(folder / "test/subject_test.txt")
     assert len(subjects) == 2947
+
+
+def test_the_page_on_data_sets_tells_what_the_registry_knows():
+    page = Path(__file__).parents[3] / "docs" / "guide" / "data.md"
+    text = page.read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    for name, known in DATASETS.items():
+        about, terms = (
+            row for row in rows if row.startswith((f"| `{name}` |", f"| [`{name}`]"))
+        )
+        assert f"| {known.task} | {known.num_agents} | {known.text} |" in about
+        said = f"| {known.licence} | {known.sharing} | {known.citation} |"
+        assert terms == f"| [`{name}`]({known.address}) {said}"
+        for file in known.files:
+            row = f"| `{name}/{file.name}` | `{file.sha256}` |"
+            assert (row in rows) == (file.sha256 is not None)
