@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from guidefbo.cli import between_sites, site, study
+from guidefbo.cli import between_sites, data, site, study
 from guidefbo.cli.plugins import Plugins, load_plugins
 from guidefbo.cli.speech import console, errors, sentences
 from guidefbo.core.errors import SettingsError
@@ -22,6 +22,7 @@ app = typer.Typer(
 site.register(app)
 between_sites.register(app)
 app.add_typer(study.app)
+app.add_typer(data.app)
 
 
 @app.callback(invoke_without_command=True)
