@@ -27,10 +27,19 @@ def study(**changes):
         ("runtime", 12 * 12 * 3),
         ("similarity", 12 * 3 * 10),
         ("quick", 36),
+        ("quick-12", 12 * 2 * 2 * 2),
     ],
 )
 def test_a_shipped_study_has_the_size_of_the_paper_s(name, runs):
     assert len({row.key for row in plan_rows(load_study(name))}) == runs
+
+
+def test_the_quick_study_of_all_methods_has_those_of_the_main_comparison():
+    quick, main = (
+        {row.spec["method"] for row in plan_rows(load_study(name), repetitions=1)}
+        for name in ("quick-12", "main")
+    )
+    assert quick == main
 
 
 def test_every_shipped_study_is_listed_with_a_title():

@@ -106,6 +106,8 @@ class Study:
         default_factory=lambda: MappingProxyType(dict[str, Table]())
     )
     """Named methods with settings."""
+    changes: tuple[str, ...] = ()
+    """What was changed in all runs since it was written, as texts `key=value`."""
     records: tuple[Method, ...] = ()
     """Methods that were given as records; their workers need them too."""
     definition: Table
@@ -230,11 +232,11 @@ def _fields(form: Any, where: str, also: frozenset[str] = frozenset()) -> Table:
             )
         many: Table = {key: value} if key != "settings" else cast(Table, value)
         for name, item in many.items():
-            _check_values(name, item, where)
+            check_values(name, item, where)
     return table
 
 
-def _check_values(name: str, value: Any, where: str) -> None:
+def check_values(name: str, value: Any, where: str) -> None:
     """Refuse what no field of a run can be; the run itself checks the rest."""
     if value == []:
         raise SettingsError(f"{where} gives no value for {name}.")
