@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Matrix, Values
 from guidefbo.core.checks import is_finite_number
@@ -32,9 +33,9 @@ class RunRecord:
     """Mean best value so far, for problems whose values have a name."""
     metric: Mapping[str, str] = field(default_factory=dict[str, str])
     """That name, with its unit and goal."""
-    optima: Values | None = None
+    optima: NDArray[np.float64] | None = None
     """The best value of each agent's task, where it is known."""
-    held_out: Values | None = None
+    held_out: NDArray[np.float64] | None = None
     """Score of each agent's final choice on data that its objective never saw."""
     source: str = ""
     """Where the numbers of the problem come from."""

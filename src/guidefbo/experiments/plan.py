@@ -51,8 +51,9 @@ def plan_rows(
     seeds = range(study.first_seed, study.first_seed + count)
     rows = [
         _row(study, grid, combination, seed)
-        for seed in seeds
+        for number, seed in enumerate(seeds)
         for grid in study.grids
+        if number < grid.get("repetitions", count)
         for combination in _combinations(grid, study.variants)
     ]
     unique = list(dict.fromkeys((row.key, row.variant, row.group) for row in rows))
@@ -194,7 +195,7 @@ def _axes_of(grid: Table) -> dict[str, list[Any]]:
                 axes[f"settings.{name}"] = _as_list(item)
         elif key == "problem" and value == ALL:
             axes[key] = list(PROBLEMS)
-        elif key != "name":
+        elif key not in ("name", "repetitions"):
             axes[key] = _as_list(value)
     return axes
 

@@ -147,7 +147,7 @@ def run_study(
                 study.measure,
                 jobs=jobs,
                 backend=backend,
-                plugins=plugins,
+                plugins=(*study.plugins, *plugins),
                 records=study.records,
             )
             for number, (key, record) in enumerate(records, start=1):

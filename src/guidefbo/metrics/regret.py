@@ -12,13 +12,15 @@ def best_so_far(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def simple_regret(
-    best_values: NDArray[np.float64], maximum: float | Values
+    best_values: NDArray[np.float64], maximum: float | NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return how far the best values stay below the maximum, in raw units."""
     return maximum - best_values  # E33
 
 
-def mean_simple_regret(best_values: Matrix, maximum: float | Values) -> Values:
+def mean_simple_regret(
+    best_values: Matrix, maximum: float | NDArray[np.float64]
+) -> Values:
     """Return the regret averaged over agents, one entry per row.
 
     Args:

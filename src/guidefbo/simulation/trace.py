@@ -42,9 +42,9 @@ class Trace:
     best, by its posterior mean."""
     num_honest: int
     """Agents that do not lie, the first ones."""
-    optima: Values | None
+    optima: NDArray[np.float64] | None
     """(num_agents,) the best value of each task, where it is known."""
-    held_out: Values | None
+    held_out: NDArray[np.float64] | None
     """(num_agents,) score of the final choice on data that the objective never saw."""
     source: str
     """Where the numbers of the problem come from."""
