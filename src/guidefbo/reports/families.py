@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from guidefbo.experiments.results import MethodNote
-from guidefbo.reports.frame import Contender
+from guidefbo.reports.contenders import Contender
 
 
 def is_federated(contender: Contender) -> bool:

@@ -4,7 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.conditions import Conditions
+from guidefbo.reports.contenders import Contender
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.statistics import Summary, can_be_significant, least_p, summarise
 from guidefbo.reports.table import Cell
 

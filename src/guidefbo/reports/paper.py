@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from guidefbo.reports.frame import Contender
+from guidefbo.reports.contenders import Contender
 
 METHODS = (
     "ts",

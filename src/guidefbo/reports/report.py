@@ -7,9 +7,10 @@ from pathlib import Path
 from guidefbo.canvas import picture_bytes, require_matplotlib
 from guidefbo.core.errors import DataError
 from guidefbo.experiments.results import StudyResults, read_study
+from guidefbo.reports.conditions import slug
 from guidefbo.reports.folder import write_files
 from guidefbo.reports.formats import join
-from guidefbo.reports.frame import lay_out, slug
+from guidefbo.reports.frame import lay_out
 from guidefbo.reports.latex import to_latex
 from guidefbo.reports.markdown import to_markdown
 from guidefbo.reports.page import Picture, to_page

@@ -4,9 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from guidefbo.reports.conditions import Conditions
+from guidefbo.reports.contenders import Contender
 from guidefbo.reports.drawings import Bar, draw_relative
 from guidefbo.reports.formats import MISSING, factor, mark_lowest, regret_cell
-from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import BETA_REMARK, ablation
 from guidefbo.reports.sections.ranks import mean_table, ranked
 from guidefbo.reports.sections.regret import seeds_sentence

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from guidefbo.experiments.results import Outcome
+from guidefbo.reports.contenders import Contender
 from guidefbo.reports.formats import MISSING, number
-from guidefbo.reports.frame import Contender, Frame
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import scalars
 from guidefbo.reports.statistics import summarise
 from guidefbo.reports.table import Cell, Section, Table, words

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from guidefbo.reports.conditions import Conditions
+from guidefbo.reports.contenders import Contender
 from guidefbo.reports.drawings import Line, draw_panels
 from guidefbo.reports.formats import join
-from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.looks import looks_of
 from guidefbo.reports.table import Figure, Section
 

@@ -4,9 +4,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from guidefbo.reports.conditions import Conditions
+from guidefbo.reports.contenders import Contender
 from guidefbo.reports.families import plain_of
 from guidefbo.reports.formats import MISSING, factor, number, p_text
-from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import BETA_REMARK
 from guidefbo.reports.sections.regret import papers_regret
 from guidefbo.reports.statistics import (

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from guidefbo.metrics.ranks import average_ranks
+from guidefbo.reports.conditions import Conditions
+from guidefbo.reports.contenders import Contender
 from guidefbo.reports.formats import MISSING, join, plain_cell
-from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import (
     PLAIN_BETA,
     column_of,

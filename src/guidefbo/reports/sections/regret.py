@@ -2,8 +2,10 @@
 
 import statistics
 
+from guidefbo.reports.conditions import Conditions
+from guidefbo.reports.contenders import Contender
 from guidefbo.reports.formats import factor, mark_lowest, regret_cell
-from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import BETA_REMARK, column_of, final_regret
 from guidefbo.reports.table import Cell, Section, Table, words
 

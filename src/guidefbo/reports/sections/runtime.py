@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from guidefbo.reports.conditions import Conditions
+from guidefbo.reports.contenders import Contender
 from guidefbo.reports.formats import MISSING, factor, number
-from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import column_of
 from guidefbo.reports.paper import seconds as papers_seconds
 from guidefbo.reports.statistics import summarise

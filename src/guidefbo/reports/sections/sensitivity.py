@@ -4,16 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from guidefbo.experiments.results import Row
+from guidefbo.reports.conditions import Conditions, Field, field_of
+from guidefbo.reports.contenders import setting_text, settings_of
 from guidefbo.reports.drawings import Scan, draw_scans
 from guidefbo.reports.formats import mean_cell
-from guidefbo.reports.frame import (
-    Conditions,
-    Field,
-    Frame,
-    field_of,
-    setting_text,
-    settings_of,
-)
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import sensitivity
 from guidefbo.reports.statistics import summarise
 from guidefbo.reports.table import Block, Cell, Figure, Section, Table

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.formats import MISSING
-from guidefbo.reports.frame import Conditions, Frame
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import similarity
 from guidefbo.reports.statistics import summarise
 from guidefbo.reports.table import Cell, Section, Table, words

@@ -9,10 +9,12 @@ has a better local model of its own).
 import math
 from dataclasses import dataclass, replace
 
+from guidefbo.reports.conditions import Conditions, Field
+from guidefbo.reports.contenders import Contender
 from guidefbo.reports.drawings import Bar, Split, draw_splits
 from guidefbo.reports.families import control_of, is_federated, plain_of
 from guidefbo.reports.formats import MISSING, factor, number, p_text
-from guidefbo.reports.frame import Conditions, Contender, Field, Frame
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.sections.matched import lower_cell, ratio_cell
 from guidefbo.reports.statistics import (
     LEVEL_OF_SIGNIFICANCE,
