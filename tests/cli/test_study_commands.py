@@ -79,8 +79,9 @@ def test_a_report_and_a_pack_are_made(finished, tmp_path):
         (["plan", "main", "--where", "method=ubc"], "No run of the study has"),
         (["plan", "main", "--repetitions", "0"], "at least 1"),
         (["plan", "main", "--jobs", "0"], "--jobs"),
-        (["report", "nowhere", "--out", "r"], "there is no nowhere"),
-        (["pack", "nowhere", "x.json.gz"], "there is no nowhere"),
+        (["report", "nowhere"], "there is no folder nowhere"),
+        (["report", "nowhere", "--out", "r"], "there is no folder nowhere"),
+        (["pack", "nowhere", "x.json.gz"], "there is no folder nowhere"),
         (["run", "main", "--backend", "slurm", "--out", "r"], "local, dask, ray"),
     ],
 )

@@ -41,6 +41,11 @@ class Conditions:
         return self.level is None
 
     @property
+    def word(self) -> str:
+        """What a problem under these conditions is called."""
+        return "task" if self.is_task else "function"
+
+    @property
     def label(self) -> str:
         """The level and whatever is not as in the paper."""
         usual = NOTHING if self.is_task else Conditions()

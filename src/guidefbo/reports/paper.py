@@ -79,6 +79,11 @@ def similarity(problem: str, level: Any) -> float | None:
     return _look_up("task_similarity", problem, f"level{level}")
 
 
+def real_world(task: str, method: str) -> float | None:
+    """Return the paper's final metric on a real task; `average_rank` is a task here."""
+    return _look_up("real_world", task, method)
+
+
 def column_of(who: Contender) -> str | None:
     """Return the paper's column that a method with its settings belongs to.
 
