@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from guidefbo.experiments import commit
+from guidefbo.experiments.change import change_study
 from guidefbo.experiments.commit import STAMP, code_commit, stamp
 from guidefbo.experiments.plan import plan_rows
 from guidefbo.experiments.results import pack_study, read_study
@@ -86,7 +87,11 @@ def test_a_published_pack_says_how_to_run_it_again(pack):
     asked = {
         (row.key, row.variant, row.group)
         for call in results.calls
-        for row in plan_rows(study, repetitions=call.repetitions, where=call.where)
+        for row in plan_rows(
+            change_study(study, call.change),
+            repetitions=call.repetitions,
+            where=call.where,
+        )
     }
     assert asked == {(row.key, row.variant, row.group) for row in results.rows}
 

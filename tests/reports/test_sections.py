@@ -402,7 +402,7 @@ def test_calls_that_are_not_recorded_are_not_guessed(tmp_path):
 def test_commands_are_those_that_were_given(tmp_path):
     calls = [
         {"where": ["beta=2,4", "method=ucb"], "repetitions": 3},
-        {"where": [], "repetitions": 1},
+        {"where": [], "repetitions": 1, "change": ["num_rounds=2", "level=1,2"]},
     ]
     definition = {"grid": [{"settings": {"beta": [1, 2, 4]}}]}
     folder = Folder(tmp_path / "s", name="own", definition=definition, calls=calls)
@@ -411,7 +411,8 @@ def test_commands_are_those_that_were_given(tmp_path):
     assert lines[:-1] == (
         "guidefbo study run own.toml --where beta=2,4 --where method=ucb "
         "--repetitions 3 --out results/own",
-        "guidefbo study run own.toml --repetitions 1 --out results/own",
+        "guidefbo study run own.toml --change num_rounds=2 --change level=1,2 "
+        "--repetitions 1 --out results/own",
     )
 
 

@@ -29,6 +29,15 @@ Where = Annotated[
         "--where level=1. May be repeated; all conditions must hold.",
     ),
 ]
+Change = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--change",
+        metavar="KEY=A,B",
+        help="Give every run another value of a field or a setting, e.g. --change "
+        "num_rounds=10 --change beta=2; several values make an axis. May be repeated.",
+    ),
+]
 Repetitions = Annotated[
     int | None,
     typer.Option(help="Seeds, fewer or more than the study's own number."),
@@ -63,6 +72,7 @@ def list_() -> None:
 def plan(
     name: Name,
     where: Where = None,
+    change: Change = None,
     repetitions: Repetitions = None,
     known: Known = None,
     jobs: Jobs = 2,
@@ -72,11 +82,12 @@ def plan(
     """Say how many runs a study has, what is done, and how long the rest takes."""
     with sentences():
         from guidefbo.cli.study_run import print_plan
+        from guidefbo.experiments.change import change_study
         from guidefbo.experiments.run import make_plan
         from guidefbo.experiments.study import load_study
 
         load_plugins(plugin)
-        study = load_study(name)
+        study = change_study(load_study(name), change or ())
         folder = out or default_folder(study.name)
         planned = make_plan(
             study,
@@ -92,6 +103,7 @@ def plan(
 def run(
     name: Name,
     where: Where = None,
+    change: Change = None,
     repetitions: Repetitions = None,
     known: Known = None,
     jobs: Jobs = 2,
@@ -112,10 +124,11 @@ def run(
     """
     with sentences():
         from guidefbo.cli.study_run import run_with_progress
+        from guidefbo.experiments.change import change_study
         from guidefbo.experiments.study import load_study
 
         plugins = load_plugins(plugin)
-        study = load_study(name)
+        study = change_study(load_study(name), change or ())
         folder = out or default_folder(study.name)
         failures = run_with_progress(
             study,

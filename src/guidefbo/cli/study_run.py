@@ -38,6 +38,8 @@ def print_plan(
         f"{'process' if jobs == 1 else 'processes'}"
         + ("" if plan.done else " (from a reference machine; better once some ran)"),
     ]
+    if study.changes:
+        lines.insert(1, f"  changed   {', '.join(study.changes)} in every run")
     lines += [
         f"  unused    {name} by {', '.join(methods)}: one run for all its values"
         for name, methods in unused_settings(study, plan.rows).items()

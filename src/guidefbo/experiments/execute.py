@@ -21,6 +21,7 @@ from guidefbo.methods.record import Method
 from guidefbo.methods.registry import find_method
 from guidefbo.metrics.similarity import task_similarity
 from guidefbo.metrics.timing import StageClock
+from guidefbo.problems.files import take_code
 from guidefbo.problems.library import make_problem
 from guidefbo.simulation.simulate import run
 from guidefbo.simulation.spec import RunSpec
@@ -37,6 +38,7 @@ def execute(
     is_worker: bool,
     plugins: Sequence[Plugin] = (),
     records: Sequence[Method] = (),
+    files: Sequence[Plugin] = (),
 ) -> tuple[str, dict[str, Any]]:
     """Return the key and the record of a row, or the record of its failure.
 
@@ -48,10 +50,14 @@ def execute(
             they leave it to the process that started them.
         plugins: Methods and problems of one's own, loaded once a process.
         records: Methods of one's own, entered once a process.
+        files: Python files that problems are in, for workers without a common disk.
     """
     if is_worker and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
+        # In this process itself the file is read, also when it has changed.
+        for file in files if is_worker else ():
+            take_code(file)
         for plugin in plugins:
             load_plugin(plugin)
         for record in records:

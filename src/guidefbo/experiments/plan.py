@@ -9,6 +9,7 @@ along an axis of such a setting the method has one row.
 import hashlib
 import json
 import math
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, cast
@@ -50,8 +51,9 @@ def plan_rows(
     seeds = range(study.first_seed, study.first_seed + count)
     rows = [
         _row(study, grid, combination, seed)
-        for seed in seeds
+        for number, seed in enumerate(seeds)
         for grid in study.grids
+        if number < grid.get("repetitions", count)
         for combination in _combinations(grid, study.variants)
     ]
     unique = list(dict.fromkeys((row.key, row.variant, row.group) for row in rows))
@@ -82,8 +84,11 @@ def run_key(spec: Mapping[str, Any], measure: str = "run") -> str:
     """Return the name of a run's record: readable, and equal for equal runs."""
     text = json.dumps([measure, spec], sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    # A file's name has anything in it; the digest tells two of them apart.
+    problem = re.sub(r"[^A-Za-z0-9]+", "-", spec["problem"]).strip("-")[-40:]
+    level = f"-level{spec['level']}" if "level" in spec else ""
     what = spec.get("method", measure)
-    return f"{spec['problem']}-level{spec['level']}-{what}-seed{spec['seed']}-{digest}"
+    return f"{problem}{level}-{what}-seed{spec['seed']}-{digest}"
 
 
 def canonical_spec(spec: RunSpec) -> dict[str, Any]:
@@ -190,7 +195,7 @@ def _axes_of(grid: Table) -> dict[str, list[Any]]:
                 axes[f"settings.{name}"] = _as_list(item)
         elif key == "problem" and value == ALL:
             axes[key] = list(PROBLEMS)
-        elif key != "name":
+        elif key not in ("name", "repetitions"):
             axes[key] = _as_list(value)
     return axes
 

@@ -94,6 +94,8 @@ class Call:
     """Its conditions, as they were written."""
     repetitions: int
     """Seeds."""
+    change: tuple[str, ...] = ()
+    """What it changed in all runs of the study, as texts `key=value`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -218,7 +220,7 @@ def pack_study(results: StudyResults) -> bytes:
 
 def study_form(results: StudyResults) -> dict[str, Any]:
     """Return what stands in study.json."""
-    calls = [{"where": [*c.where], "repetitions": c.repetitions} for c in results.calls]
+    calls = [_call_form(call) for call in results.calls]
     return {
         "format": STUDY_FORMAT,
         "version": VERSION,
@@ -231,6 +233,11 @@ def study_form(results: StudyResults) -> dict[str, Any]:
         "methods": {name: asdict(note) for name, note in results.methods.items()},
         **({"calls": calls} if calls else {}),
     }
+
+
+def _call_form(call: Call) -> dict[str, Any]:
+    form: dict[str, Any] = {"where": [*call.where], "repetitions": call.repetitions}
+    return form | {"change": [*call.change]} if call.change else form
 
 
 def _row_form(row: Row) -> dict[str, Any]:
@@ -369,10 +376,17 @@ def _calls(listed: Any) -> tuple[Call, ...]:
     for item in cast(list[Any], listed):
         form = cast(dict[str, Any], item) if isinstance(item, dict) else {}
         where, seeds = form.get("where"), form.get("repetitions")
-        if not isinstance(where, list) or not is_whole_number(seeds):
+        change = form.get("change", [])
+        are_lists = isinstance(where, list) and isinstance(change, list)
+        if not are_lists or not is_whole_number(seeds):
             return ()
-        conditions = tuple(map(str, cast(list[Any], where)))
-        calls.append(Call(where=conditions, repetitions=cast(int, seeds)))
+        calls.append(
+            Call(
+                where=tuple(map(str, cast(list[Any], where))),
+                repetitions=cast(int, seeds),
+                change=tuple(map(str, cast(list[Any], change))),
+            )
+        )
     return tuple(calls)
 
 

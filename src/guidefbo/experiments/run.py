@@ -135,7 +135,7 @@ def run_study(
     )
     with store.held():
         seeds = study.repetitions if repetitions is None else repetitions
-        call = Call(where=tuple(where), repetitions=seeds)
+        call = Call(where=tuple(where), repetitions=seeds, change=study.changes)
         store.describe(study, plan.rows, call)
         for path in known:
             store.adopt(read_study(path), plan.rows)
@@ -147,7 +147,7 @@ def run_study(
                 study.measure,
                 jobs=jobs,
                 backend=backend,
-                plugins=plugins,
+                plugins=(*study.plugins, *plugins),
                 records=study.records,
             )
             for number, (key, record) in enumerate(records, start=1):
