@@ -18,6 +18,7 @@ from guidefbo.agent.strategies.consensus.agent import PLACES, ConsensusAgent
 from guidefbo.agent.strategies.consensus.aim import AIMS
 from guidefbo.agent.strategies.consensus.peak import TrendMean, find_peak, peak_variance
 from guidefbo.agent.strategies.consensus.settings import ConsensusSettings
+from guidefbo.agent.surrogate.basis import PooledQuadratic
 from guidefbo.agent.surrogate.curvature import gradient_covariance, mean_hessian
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.model import Model
@@ -411,7 +412,9 @@ def sloping(slopes, bends, variance_of_slope=1.0):
     gp = GaussianProcess.condition(np.full((1, d), 0.5), np.zeros(1), hyper)
     weights = np.array([0.0, *slopes, 0.0, *bends])
     variances = np.repeat([0.0, 0.75 * variance_of_slope, 0.0], [1, d, d + 1])
-    prior = TrendPrior(means=np.zeros(2 * d + 2), variances=variances)
+    prior = TrendPrior(
+        basis=PooledQuadratic(d), means=np.zeros(2 * d + 2), variances=variances
+    )
     return TrendPosterior(rest=gp, weights=weights, prior=prior)
 
 

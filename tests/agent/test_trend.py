@@ -14,6 +14,7 @@ from guidefbo.agent.decision.ts import GridThompsonSampling, ThompsonSampling
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
 from guidefbo.agent.strategies.consensus.agent import MAX_POINTS
 from guidefbo.agent.strategies.consensus.peak import find_peak
+from guidefbo.agent.surrogate.basis import PooledQuadratic
 from guidefbo.agent.surrogate.curvature import gradient_covariance, mean_hessian
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.snapped import SnappedPosterior
@@ -456,7 +457,11 @@ def told_prior(d, seed=4):
     rng = np.random.default_rng(seed)
     variances = rng.uniform(0.01, 2.0, 2 * d + 2)
     variances[-1] = 0.0
-    return TrendPrior(means=rng.standard_normal(2 * d + 2), variances=variances)
+    return TrendPrior(
+        basis=PooledQuadratic(d),
+        means=rng.standard_normal(2 * d + 2),
+        variances=variances,
+    )
 
 
 def conditioned(gp, prior, share, monkeypatch):
@@ -510,7 +515,9 @@ def test_without_a_trend_all_answers_are_those_of_the_process():
 
 def test_a_coefficient_of_no_variance_stays_where_it_is():
     gp = make_gp(12, 2)
-    fixed = TrendPrior(means=np.arange(6.0), variances=np.zeros(6))
+    fixed = TrendPrior(
+        basis=PooledQuadratic(2), means=np.arange(6.0), variances=np.zeros(6)
+    )
     model = TrendPosterior.fit(gp, fixed)
     assert np.array_equal(model.weights, fixed.means)
 

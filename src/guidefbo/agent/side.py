@@ -83,7 +83,7 @@ class Aiming(Studying, Protocol):
     """A strategy that combines a packet with what its own data say."""
 
     def aimed(self, insight: Any, packet: Any) -> Any:
-        """Return the packet to decide on, of the same type.
+        """Return what to decide on in the place of the packet.
 
         Args:
             insight: What `study` made of the local posterior.

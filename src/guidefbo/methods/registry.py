@@ -27,6 +27,7 @@ STRATEGIES = (
     "cgp",
     "guide",
     "consensus",
+    "shape",
     "placebo",
 )
 """Strategies of this package, each in a file of its own beside this one."""

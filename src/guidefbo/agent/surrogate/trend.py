@@ -4,7 +4,8 @@ The objective is the sum of a quadratic polynomial without cross terms and a Gau
 process, and both are inferred together:
 
     f(x) = φ(x)ᵀ β + r(x),        β ~ N(θ, diag(S)),        r ~ GP(m, ρ k)
-    φ(x) = (1, u_1 .. u_d, Σ_j q_j, q_1 .. q_d),     u = x - 1/2,     q_j = u_j² - 1/12
+
+with φ the functions of a basis, by default a quadratic whose curvatures are pooled.
 
 With β integrated out this is one Gaussian process of mean m + φᵀ θ and kernel
 ρ k(x, x') + φ(x)ᵀ diag(S) φ(x'), so that every answer has a closed form and one
@@ -27,15 +28,19 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from guidefbo.agent.surrogate.basis import Basis, PooledQuadratic, Terms
 from guidefbo.agent.surrogate.curvature import (
     GRADIENT_SHARE,
     gradient_cross,
     mean_hessian,
 )
-from guidefbo.agent.surrogate.gp import GaussianProcess, conditional_std
+from guidefbo.agent.surrogate.gp import (
+    GaussianProcess,
+    Hyperparameters,
+    conditional_std,
+)
 from guidefbo.agent.surrogate.kernel import (
     matern52,
     matern52_with_slope,
@@ -64,8 +69,10 @@ SHARES = (1.0, 0.1, 0.01)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendPrior:
-    """Independent normal priors of the 2d + 2 coefficients β, in the order of φ."""
+    """Independent normal priors of the coefficients β, in the order of φ."""
 
+    basis: Basis
+    """φ."""
     means: Values
     """θ."""
     variances: Values
@@ -80,13 +87,17 @@ class TrendPrior:
         kinds = [1, d, 1, d]
         means = np.repeat([0.0, 0.0, CURVATURE, 0.0], kinds)
         deviations = np.repeat([LEVEL_SD, SLOPE_SD, CURVATURE_SD, DIFFERENCE_SD], kinds)
-        return cls(means=scale * means, variances=(scale * deviations) ** 2)
+        return cls(
+            basis=PooledQuadratic(d),
+            means=scale * means,
+            variances=(scale * deviations) ** 2,
+        )
 
     @classmethod
     def none(cls, dim: int) -> Self:
         """Return the prior that fixes all coefficients at zero."""
         nothing = np.zeros(2 * dim + 2)
-        return cls(means=nothing, variances=nothing)
+        return cls(basis=PooledQuadratic(dim), means=nothing, variances=nothing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +108,7 @@ class TrendPosterior:
     """The process r with kernel ρ k. Its `inverse_factor` and `alpha` are those of the
     sum's covariance, so that its own predictions are not those of r."""
     weights: Values
-    """Posterior mean of β, (2d + 2,)."""
+    """Posterior mean of β."""
     prior: TrendPrior
     """Prior of β."""
 
@@ -120,7 +131,7 @@ class TrendPosterior:
         if max_points is not None and len(gp.y) > max_points:
             gp = _thin(gp, max_points)
         prior = TrendPrior.default(gp) if prior is None else prior
-        F = basis(gp.X)
+        F = prior.basis(gp.X)
         trend = (F * prior.variances) @ F.T
         trend.flat[:: len(F) + 1] += gp.noise
         kernel = matern52(gp.distances(gp.X), gp.hyper.outputscale)
@@ -140,6 +151,54 @@ class TrendPosterior:
         return cls(rest=rest, weights=weights, prior=prior)
 
     @classmethod
+    def condition(
+        cls, gp: GaussianProcess, hyper: Hyperparameters, prior: TrendPrior
+    ) -> Self:
+        """Return the posterior of given hyperparameters, its constant mean profiled.
+
+        Args:
+            gp: Whose observations and noise are taken.
+            hyper: Of the process beside the trend; its mean is not used.
+            prior: Of the coefficients.
+        """
+        F = prior.basis(gp.X)
+        K = matern52(
+            squared_distances(gp.X, gp.X, hyper.lengthscales), hyper.outputscale
+        )
+        K += (F * prior.variances) @ F.T
+        K.flat[:: len(K) + 1] += gp.noise
+        L_inv = invert_factor(factorise(K))
+        both = np.stack([gp.y - F @ prior.means, np.ones(len(gp.y))], axis=1)
+        solved = L_inv.T @ (L_inv @ both)
+        mean = float(solved[:, 0].sum() / solved[:, 1].sum())
+        alpha = solved[:, 0] - mean * solved[:, 1]
+        Z = gp.X / hyper.lengthscales
+        rest = replace(
+            gp,
+            hyper=replace(hyper, mean=mean),
+            inverse_factor=L_inv,
+            alpha=alpha,
+            scaled=Z,
+            norms=np.einsum("ij,ij->i", Z, Z),
+        )
+        weights = prior.means + prior.variances * (F.T @ alpha)  # E83
+        return cls(rest=rest, weights=weights, prior=prior)
+
+    @property
+    def evidence(self) -> float:
+        """Log likelihood of the observed values, up to a constant of their number."""
+        gp = self.rest
+        residual = gp.y - gp.hyper.mean - self.prior.basis(gp.X) @ self.prior.means
+        half_logdet = -np.log(np.diagonal(gp.inverse_factor)).sum()
+        return float(-half_logdet - 0.5 * residual @ gp.alpha)
+
+    @property
+    def weight_variances(self) -> Values:
+        """Posterior variances of β."""
+        W = self.rest.inverse_factor @ self.loadings
+        return self.prior.variances - np.einsum("ij,ij->j", W, W)
+
+    @classmethod
     def without_trend(cls, gp: GaussianProcess) -> Self:
         """Return the process as it is, with a quadratic that is zero."""
         prior = TrendPrior.none(gp.dim)
@@ -157,8 +216,8 @@ class TrendPosterior:
 
     @property
     def loadings(self) -> Matrix:
-        """(n, 2d + 2), φ(X) diag(S): prior covariance of the observed values and β."""
-        return basis(self.rest.X) * self.prior.variances
+        """φ(X) diag(S): prior covariance of the observed values, a row each, and β."""
+        return self.prior.basis(self.rest.X) * self.prior.variances
 
     @property
     def value_at_data(self) -> Values:
@@ -180,8 +239,8 @@ class TrendPosterior:
 
     def mean_by_sums(self) -> BySums[Values] | None:
         """Return the mean, by sums."""
-        slopes, curvatures = self._terms
-        constant = self.weights[0] + (curvatures / 6.0 - slopes / 2.0).sum()
+        level, slopes, curvatures = self._terms
+        constant = level + (curvatures / 6.0 - slopes / 2.0).sum()
         quadratic = Quadratics(
             squares=curvatures[:, None],
             slopes=(slopes - curvatures)[:, None],
@@ -193,7 +252,7 @@ class TrendPosterior:
     def mean_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the mean and its gradient at the rows of X."""
         mean, gradient = self.rest.mean_and_gradient(X)
-        slopes, curvatures = self._terms
+        _, slopes, curvatures = self._terms
         U = X - 0.5
         gradient += slopes + (2.0 * curvatures) * U
         return mean + self._quadratic(U), gradient
@@ -202,7 +261,7 @@ class TrendPosterior:
         """Return mean, standard deviation and their gradients at the rows of X."""
         gp = self.rest
         k, slope = matern52_with_slope(gp.distances(X), gp.hyper.outputscale)
-        Phi = basis(X)
+        Phi = self.prior.basis(X)
         w = (k + Phi @ self.loadings.T) @ gp.inverse_factor.T
         std = conditional_std(w, self.prior_variance(Phi))
         mean, mean_gradient = self.mean_and_gradient(X)
@@ -217,7 +276,7 @@ class TrendPosterior:
         """Return the mean vector and covariance matrix at the rows of X."""
         gp = self.rest
         k = matern52(gp.distances(X), gp.hyper.outputscale)
-        Phi = basis(X)
+        Phi = self.prior.basis(X)
         w = (k + Phi @ self.loadings.T) @ gp.inverse_factor.T
         mean = gp.hyper.mean + k @ gp.alpha + self._quadratic(X - 0.5)
         return mean, self.prior_covariance(X) - w @ w.T
@@ -248,7 +307,7 @@ class TrendPosterior:
         features = FeatureMap.draw(
             num_features, gp.hyper.lengthscales, gp.hyper.outputscale, stream
         )
-        Phi = np.hstack([features(gp.X), basis(gp.X) * root])
+        Phi = np.hstack([features(gp.X), self.prior.basis(gp.X) * root])
         drawn = WeightPosterior.of(Phi, gp.noise).draw_centred(1, stream)[0]
         of_rest, of_trend = np.split(drawn.astype(np.float64), [-len(root)])
         mean = replace(self, weights=self.weights + root * of_trend)
@@ -257,7 +316,7 @@ class TrendPosterior:
     @property
     def summit(self) -> Point:
         """Where in the cube the quadratic alone is highest."""
-        slopes, curvatures = self._terms
+        _, slopes, curvatures = self._terms
         down = curvatures < 0.0
         inside = -slopes / np.where(down, 2.0 * curvatures, -1.0)
         return 0.5 + np.where(down, np.clip(inside, -0.5, 0.5), 0.5 * np.sign(slopes))
@@ -279,7 +338,7 @@ class TrendPosterior:
 
     def trend_hessian(self) -> Matrix:
         """Return the Hessian of the quadratic alone, the same everywhere."""
-        return np.diag(2.0 * self._terms[1])
+        return np.diag(2.0 * self._terms.curvatures)
 
     def trend_gradient_covariance(self, x: Point) -> Matrix:
         """Return the posterior covariance of the quadratic's gradient at one point."""
@@ -293,7 +352,7 @@ class TrendPosterior:
 
     def prior_covariance(self, X: Points) -> Matrix:
         """Return the prior covariance of f at the rows of X."""
-        hyper, Phi = self.rest.hyper, basis(X)
+        hyper, Phi = self.rest.hyper, self.prior.basis(X)
         q = squared_distances(X, X, hyper.lengthscales)
         kernel = matern52(q, hyper.outputscale)
         return kernel + (Phi * self.prior.variances) @ Phi.T
@@ -307,7 +366,8 @@ class TrendPosterior:
             slope: (b, n), derivative of the process's kernel in the squared distance.
             std: The root itself.
         """
-        half = pull_back_basis(basis(X) * self.prior.variances - v @ self.loadings, X)
+        basis = self.prior.basis
+        half = basis.pull_back(basis(X) * self.prior.variances - v @ self.loadings, X)
         half -= self.rest.contract(v * slope, X)
         return half / std[:, None]
 
@@ -315,7 +375,7 @@ class TrendPosterior:
         """Return mean and std at the rows of X, whose distances to the data are q."""
         gp = self.rest
         k = matern52(q, gp.hyper.outputscale)
-        Phi = basis(X)
+        Phi = self.prior.basis(X)
         w = (k + Phi @ self.loadings.T) @ gp.inverse_factor.T
         mean = gp.hyper.mean + k @ gp.alpha + self._quadratic(X - 0.5)
         return mean, conditional_std(w, self.prior_variance(Phi))
@@ -325,34 +385,18 @@ class TrendPosterior:
 
         (d, d), and (n, d) with the observed values.
         """
-        d, u = self.dim, x - 0.5
-        G = np.hstack([np.zeros((d, 1)), np.eye(d), 2.0 * u[:, None], np.diag(2.0 * u)])
+        G = self.prior.basis.gradient(x)
         GS = G * self.prior.variances
-        return GS @ G.T, basis(self.rest.X) @ GS.T
+        return GS @ G.T, self.prior.basis(self.rest.X) @ GS.T
 
     def _quadratic(self, U: Points) -> Values:
-        slopes, curvatures = self._terms
-        level = self.weights[0] - curvatures.sum() / 12.0
-        return level + U @ slopes + U**2 @ curvatures
+        level, slopes, curvatures = self._terms
+        return level - curvatures.sum() / 12.0 + U @ slopes + U**2 @ curvatures
 
     @property
-    def _terms(self) -> tuple[Values, Values]:
-        """Coefficients of u and of u² in the mean of the quadratic, (d,) each."""
-        d, β = self.dim, self.weights
-        return β[1 : d + 1], β[d + 1] + β[d + 2 :]
-
-
-def basis(X: NDArray[np.float64]) -> Matrix:
-    """Return φ at the rows of X, (n, 2d + 2)."""
-    U = X - 0.5
-    Q = U**2 - 1.0 / 12.0
-    return np.hstack([np.ones((len(X), 1)), U, Q.sum(axis=1, keepdims=True), Q])
-
-
-def pull_back_basis(sensitivity: Matrix, X: Points) -> Points:
-    """Return Σ_a C_ba ∂φ_a(x_b)/∂x_b for sensitivities C, (b, 2d + 2)."""
-    C, d = sensitivity, X.shape[1]
-    return C[:, 1 : d + 1] + 2.0 * (X - 0.5) * (C[:, [d + 1]] + C[:, d + 2 :])
+    def _terms(self) -> Terms:
+        """The mean of the trend."""
+        return self.prior.basis.terms(self.weights)
 
 
 def _add(mean: Values, trend: Values) -> Values:

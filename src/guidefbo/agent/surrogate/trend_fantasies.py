@@ -15,7 +15,7 @@ from guidefbo.agent.surrogate.kernel import matern52, matern52_with_slope
 from guidefbo.agent.surrogate.linalg import factorise, invert_factor
 from guidefbo.agent.surrogate.posterior import FantasyMoments
 from guidefbo.agent.surrogate.sums import BySums, coordinates_by_sums, join
-from guidefbo.agent.surrogate.trend import TrendPosterior, basis, pull_back_basis
+from guidefbo.agent.surrogate.trend import TrendPosterior
 from guidefbo.core.arrays import Matrix, Points, Values
 
 
@@ -44,7 +44,7 @@ class TrendFantasies:
         K = model.prior_covariance(gp.X)
         K.flat[:: len(K) + 1] += NUGGET * float(np.mean(np.diagonal(K)))
         L_inv = invert_factor(factorise(K))
-        mean = gp.hyper.mean + basis(gp.X) @ prior.means
+        mean = gp.hyper.mean + prior.basis(gp.X) @ prior.means
         weights = L_inv.T @ (L_inv @ (F - mean[:, None]))
         return cls(
             model=model,
@@ -70,7 +70,9 @@ class TrendFantasies:
 
         def pull_back(sensitivity: Matrix) -> Points:
             of_rest = gp.contract((sensitivity @ self.weights.T) * slope, X)
-            return of_rest + pull_back_basis(sensitivity @ self.coefficients.T, X)
+            return of_rest + model.prior.basis.pull_back(
+                sensitivity @ self.coefficients.T, X
+            )
 
         return FantasyMoments(
             means=means, std=std, std_gradient=std_gradient, pull_back=pull_back
@@ -89,7 +91,7 @@ class TrendFantasies:
 
     def _condition(self, k: Matrix, X: Points) -> tuple[Matrix, Matrix, Values]:
         """Return the means, the whitened covariance with the data, and the std."""
-        Phi = basis(X)
+        Phi = self.model.prior.basis(X)
         w = (k + Phi @ self.model.loadings.T) @ self.inverse_factor.T
         means = self.model.rest.hyper.mean + k @ self.weights
         means += Phi @ self.coefficients

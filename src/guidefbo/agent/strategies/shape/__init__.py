@@ -1,0 +1,1 @@
+"""The shape strategy on the agent's side."""

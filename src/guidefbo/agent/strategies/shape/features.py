@@ -1,0 +1,100 @@
+"""What objectives look like in the large: a few features of a point.
+
+For a number, u = x - 1/2: its slope √12 u and its bend √180 (u² - 1/12), which have
+mean 0 and variance 1 over the cube. For a choice of k options: the centred indicator
+of each, 1 - 1/k at the option and -1/k elsewhere.
+
+A *block* is all slopes, all bends, or one choice. Coefficients of one block are taken
+to differ equally much from site to site.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guidefbo.agent.surrogate.basis import Terms
+from guidefbo.core.arrays import Matrix, Point, Points, Values
+from guidefbo.core.domain import Domain
+
+SLOPE, BEND = 12.0**0.5, 180.0**0.5
+"""What brings u and u² - 1/12 to variance 1 over the cube."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ShapeFeatures:
+    """The features of a domain: slopes, bends, then the options of each choice."""
+
+    dim: int
+    """Number of coordinates."""
+    numbers: NDArray[np.intp]
+    """Coordinates that are numbers."""
+    options: NDArray[np.intp]
+    """Coordinates that stand for an option each."""
+    shares: NDArray[np.float64]
+    """1/k for each of those."""
+    sizes: tuple[int, ...]
+    """Features in each block, none of them empty."""
+
+    @classmethod
+    def of(cls, domain: Domain) -> Self:
+        """Return the features of a domain."""
+        is_number = np.ones(domain.dim, dtype=np.bool_)
+        for first, choice in domain.blocks:
+            is_number[first : first + choice.size] = False
+        counts = [choice.size for _, choice in domain.blocks]
+        (numbers,), (options,) = np.nonzero(is_number), np.nonzero(~is_number)
+        bent = (len(numbers),) * 2 if len(numbers) else ()
+        return cls(
+            dim=domain.dim,
+            numbers=numbers,
+            options=options,
+            shares=np.repeat(1.0 / np.array(counts, dtype=float), counts),
+            sizes=(*bent, *counts),
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of features, p."""
+        return sum(self.sizes)
+
+    def __call__(self, X: Points) -> Matrix:
+        """Return the features at the rows of X, (n, p)."""
+        U = X[:, self.numbers] - 0.5
+        return np.hstack(
+            [
+                SLOPE * U,
+                BEND * (U**2 - 1.0 / 12.0),
+                X[:, self.options] - self.shares,
+            ]
+        )  # E90
+
+    def pull_back(self, sensitivity: Matrix, X: Points) -> Points:
+        """Return Σ_a C_ba ∂φ_a(x_b)/∂x_b for sensitivities C, (b, p)."""
+        slopes, bends, options = self._parts(sensitivity)
+        gradient = np.empty(X.shape)
+        U = X[:, self.numbers] - 0.5
+        gradient[:, self.numbers] = SLOPE * slopes + 2.0 * BEND * U * bends
+        gradient[:, self.options] = options
+        return gradient
+
+    def gradient(self, x: Point) -> Matrix:
+        """Return ∂φ_a(x)/∂x_j as (d, p)."""
+        rows = self.pull_back(np.eye(self.size), np.tile(x, (self.size, 1)))
+        return rows.T
+
+    def terms(self, weights: Values) -> Terms:
+        """Return the sum of the features with these weights."""
+        of_slopes, of_bends, of_options = self._parts(weights[None])
+        slopes, curvatures = np.zeros(self.dim), np.zeros(self.dim)
+        slopes[self.numbers] = SLOPE * of_slopes[0]
+        slopes[self.options] = of_options[0]
+        curvatures[self.numbers] = BEND * of_bends[0]
+        # Options are counted from their mean 1/k, and u from 1/2.
+        level = float(of_options[0] @ (0.5 - self.shares))
+        return Terms(level, slopes, curvatures)
+
+    def _parts(self, C: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        m = len(self.numbers)
+        return C[:, :m], C[:, m : 2 * m], C[:, 2 * m :]

@@ -1,0 +1,1 @@
+"""The shape strategy on the server's side."""

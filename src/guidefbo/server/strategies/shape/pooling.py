@@ -1,0 +1,105 @@
+"""Random-effects meta-analysis of coefficients, for each site from the others.
+
+Site n estimates coefficient k as b_nk with variance v_nk. The model is
+
+    b_nk = β_nk + error of variance v_nk,      β_nk ~ N(θ_k, τ²),      τ² one a block.
+
+Everything is a function of sums over sites, and the sums over the others are the whole
+sums less one's own part: the work is proportional to the number of sites.
+
+References:
+    DerSimonian and Kacker, Random-effects model for meta-analysis of clinical trials:
+    an update, Contemporary Clinical Trials 28 (2007): the moment estimator with any
+    weights.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guidefbo.core.arrays import Matrix
+
+Numbers = NDArray[np.float64]
+PRIOR_PRECISION = 1.0
+"""Of θ, in standard deviations of a site's values: a weak N(0, 1)."""
+USUAL_SHARE = 0.25
+"""What τ² is taken for before there are sites to tell, as a share of the mean square of
+the block's coefficients."""
+PRIOR_SITES = 1.0
+"""How many sites that is worth."""
+START = 0.01
+"""τ² of the first pass."""
+SMALLEST = 2e-4
+"""Least τ²: no two sites are the same."""
+NUM_PASSES = 3
+"""Times that weights and τ² are worked out in turn."""
+REACH = 2.5
+"""How many standard deviations from the median an estimate counts in full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pooled:
+    """For each site the prior of its coefficients, from the others, (N, p) each."""
+
+    means: Matrix
+    variances: Matrix
+
+
+Pooling = Callable[[Matrix, Matrix, "list[slice]"], Pooled]
+"""(estimates (N, p), their variances, blocks of columns) -> priors."""
+
+
+def by_moments(b: Matrix, v: Matrix, blocks: list[slice]) -> Pooled:
+    """Pool with τ² by moments; sums are all that is needed."""
+    tau2 = np.full(b.shape[1], START)
+    for _ in range(NUM_PASSES - 1):
+        tau2 = _heterogeneity(b, v, tau2, blocks, leave_out=False)[0]
+    own = _heterogeneity(b, v, tau2, blocks, leave_out=True)
+    # Weights of all sites are those of the common τ²: the others' then follow from
+    # whole sums.
+    w = 1.0 / (v + tau2)
+    total = w.sum(axis=0) - w + PRIOR_PRECISION
+    theta = ((w * b).sum(axis=0) - w * b) / total  # E92
+    return Pooled(means=theta, variances=1.0 / total + own)  # E94
+
+
+def robust(b: Matrix, v: Matrix, blocks: list[slice]) -> Pooled:
+    """Pool estimates that are first drawn towards the median where they lie far off.
+
+    An estimate further from the median of all sites than `REACH` of its own standard
+    deviations and those of the usual spread together is moved to that distance, so
+    that no site can move a coefficient further than that, whatever it sends.
+    """
+    median = np.median(b, axis=0)
+    spread = 1.4826 * np.median(np.abs(b - median), axis=0)
+    limit = REACH * np.sqrt(np.maximum(spread**2, SMALLEST) + np.median(v, axis=0))
+    return by_moments(np.clip(b, median - limit, median + limit), v, blocks)  # E93
+
+
+def _heterogeneity(
+    b: Matrix, v: Matrix, tau2: Numbers, blocks: list[slice], *, leave_out: bool
+) -> Numbers:
+    """Return τ² of each column, one row for all sites or one for each left out."""
+    w = 1.0 / (v + tau2)
+    sums = [x.sum(axis=0)[None] for x in (w, w * b, w * b**2, w * v, w**2, w**2 * v)]
+    count = float(len(b))
+    if leave_out:
+        parts = (w, w * b, w * b**2, w * v, w**2, w**2 * v)
+        sums = [whole - part for whole, part in zip(sums, parts, strict=True)]
+        count -= 1.0
+    s_w, s_wb, s_wbb, s_wv, s_ww, s_wwv = sums
+    Q = s_wbb - s_wb**2 / s_w
+    excess = Q - (s_wv - s_wwv / s_w)
+    scale = np.maximum(s_w - s_ww / s_w, 1e-12)
+    found = np.empty_like(Q)
+    for block in blocks:
+        # A moment estimate may be negative; the whole block has one.
+        moment = excess[:, block].sum(axis=1) / scale[:, block].sum(axis=1)
+        sites = max(count - 1.0, 0.0)
+        theta = s_wb[:, block] / (s_w[:, block] + PRIOR_PRECISION)
+        usual = USUAL_SHARE * np.mean(theta**2, axis=1)
+        shrunk = sites * np.maximum(moment, 0.0) + PRIOR_SITES * usual
+        found[:, block] = (shrunk / (sites + PRIOR_SITES))[:, None]  # E91
+    return np.maximum(found, SMALLEST)

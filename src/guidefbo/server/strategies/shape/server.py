@@ -1,0 +1,49 @@
+"""The shape server: for each site, what the others' trends say to expect of its own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from guidefbo.server.side import Draws
+from guidefbo.server.strategies.shape.pooling import Pooling
+from guidefbo.wire.shape import LARGEST, SHARPEST, WIDEST, ShapePacket, ShapeUpload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShapeServer:
+    """Random-effects pooling of the coefficients of trends."""
+
+    upload_type: ClassVar[type[ShapeUpload]] = ShapeUpload
+    packet_type: ClassVar[type[ShapePacket]] = ShapePacket
+
+    pooling: Pooling
+    """Makes one prior of many estimates."""
+
+    def form(self, upload: ShapeUpload) -> tuple[str, tuple[int, ...]]:
+        """Return the sizes of the blocks."""
+        return "sizes of the blocks", upload.sizes
+
+    def aggregate(
+        self, uploads: Mapping[str, ShapeUpload], t: int, draws: Draws
+    ) -> dict[str, ShapePacket]:
+        """Return for every site the prior of its coefficients, from the others."""
+        del t, draws
+        if len(uploads) < 2:
+            return {site: ShapePacket(means=(), variances=()) for site in uploads}
+        sites = sorted(uploads)
+        b = np.stack([np.concatenate(uploads[site].means) for site in sites])
+        v = np.stack([np.concatenate(uploads[site].variances) for site in sites])
+        ends = [0, *accumulate(uploads[sites[0]].sizes)]
+        pooled = self.pooling(b, v, [slice(*pair) for pair in pairwise(ends)])
+        means = np.clip(pooled.means, -LARGEST, LARGEST)
+        variances = np.clip(pooled.variances, SHARPEST, WIDEST)
+        return {
+            site: ShapePacket(
+                means=tuple(np.split(means[n], ends[1:-1])),
+                variances=tuple(np.split(variances[n], ends[1:-1])),
+            )
+            for n, site in enumerate(sites)
+        }
