@@ -12,12 +12,13 @@ about another run is no result: the row stays missing.
 import gzip
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
+from guidefbo.core.arrays import Values
 from guidefbo.core.checks import is_whole_number, shown
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import InputError, read_file
@@ -103,12 +104,22 @@ class Outcome(RunRecord):
 
     similarity: float | None = None
     """Task similarity, where that was measured and nothing was run."""
+    metric: Mapping[str, str] | None = None
+    """Name, unit and direction (max or min) of `curve`; None: it is a regret."""
+    curve_regret: Values | None = None
+    """Mean simple regret where `curve` is a metric and the optima are known."""
+    curve_inbox: Values | None = None
+    """Mean simple regret against the best point inside the box, where it differs."""
+    site_finals: Values | None = None
+    """The last value of every site, whose mean is the end of `curve`."""
+    code: str | None = None
+    """Fingerprint of the code that computed it."""
 
     @property
     def final(self) -> float:
-        """Mean simple regret at the end."""
+        """The end of the main curve."""
         if self.curve is None:
-            raise DataError("This result is a similarity and has no regret.")
+            raise DataError("This result is a similarity and has no curve.")
         return float(self.curve[-1])
 
 
@@ -136,6 +147,8 @@ class StudyResults:
     """Calls that ask for just these rows; none where they are not known."""
     methods: Mapping[str, MethodNote] = field(default_factory=dict[str, MethodNote])
     """What is known of the methods of the rows, by name."""
+    other_code: Collection[str] = ()
+    """Keys of the results that other code than this computed."""
 
     @property
     def missing(self) -> tuple[Row, ...]:
@@ -150,7 +163,7 @@ def read_study(path: str | Path) -> StudyResults:
         return _read_folder(path)
     if path.is_file():
         return _read_pack(path)
-    found = f"{path} is neither" if path.exists() else f"there is no {path}"
+    found = f"{path} is neither" if path.exists() else f"there is no folder {path}"
     raise DataError(
         f"Expected a study's folder or its pack, and {found}. "
         "Make one with: guidefbo study run NAME --out DIR"
