@@ -18,6 +18,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from guidefbo.core.arrays import Values
 from guidefbo.core.checks import is_whole_number, shown
 from guidefbo.core.errors import DataError
@@ -104,16 +107,12 @@ class Outcome(RunRecord):
 
     similarity: float | None = None
     """Task similarity, where that was measured and nothing was run."""
-    metric: Mapping[str, str] | None = None
-    """Name, unit and direction (max or min) of `curve`; None: it is a regret."""
     curve_regret: Values | None = None
     """Mean simple regret where `curve` is a metric and the optima are known."""
     curve_inbox: Values | None = None
     """Mean simple regret against the best point inside the box, where it differs."""
-    site_finals: Values | None = None
+    site_finals: NDArray[np.float64] | None = None
     """The last value of every site, whose mean is the end of `curve`."""
-    code: str | None = None
-    """Fingerprint of the code that computed it."""
 
     @property
     def final(self) -> float:

@@ -1,13 +1,13 @@
 """Tasks as they are: final metrics, tests, and a sentence of judgement on each."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from guidefbo.reports.contenders import Contender
 from guidefbo.reports.drawings import Dot, Stand, draw_stands
 from guidefbo.reports.formats import (
     MISSING,
     OTHER_CODE,
+    count_cell,
     gain_text,
     mark_best,
     number,
@@ -18,6 +18,7 @@ from guidefbo.reports.frame import Frame
 from guidefbo.reports.looks import looks_of
 from guidefbo.reports.paper import column_of, real_world
 from guidefbo.reports.sections.ranks import ranked
+from guidefbo.reports.statistics import Summary
 from guidefbo.reports.table import Block, Cell, Figure, Points, Section, Table, words
 from guidefbo.reports.tasks import Gain, Task, find_tasks
 from guidefbo.reports.verdicts import verdict
@@ -186,7 +187,7 @@ def _about(task: Task) -> str:
         parts.append(f"{size.num_agents} sites")
     if size.num_initial is not None and size.num_rounds is not None:
         parts.append(f"{size.num_initial} + {size.num_rounds} evaluations a site")
-    return f"{', '.join(parts)}."
+    return f"{', '.join(parts)}. {task.source}".strip()
 
 
 def _table(frame: Frame, task: Task, ordered: Sequence[Contender]) -> Table:
@@ -195,31 +196,28 @@ def _table(frame: Frame, task: Task, ordered: Sequence[Contender]) -> Table:
     finals = dict(zip(shown, _finals(frame, task, shown), strict=True))
     papers = {who: papers_metric(task, who) for who in shown}
     has_paper = any(value is not None for value in papers.values())
-    columns = ["method", task.measure.label, "seeds"]
-    columns += ["paper"] if has_paper else []
-    columns += ["gain over its lone rule"] if task.over_plain else []
+    columns: dict[str, list[Cell]] = {
+        "method": [words(who.label) for who in shown],
+        task.measure.label: [finals[who] for who in shown],
+        "seeds": [count_cell(task.finals[who].count) for who in shown],
+    }
+    if has_paper:
+        columns["paper"] = [_paper_cell(papers[who]) for who in shown]
+    if task.held_out:
+        columns["held-out"] = [_summary_cell(task.held_out.get(w)) for w in shown]
+    if task.over_plain:
+        gains = [_gain_cell(task.over_plain.get(w), is_named=True) for w in shown]
+        columns["gain over its lone rule"] = gains
     if task.rival is not None:
-        columns.append(f"gain over {task.rival.label}")
-    columns += ["regret left"] if task.regret_left else []
-    rows: list[tuple[Cell, ...]] = []
-    for who in shown:
-        count = task.finals[who].count
-        row = [words(who.label), finals[who]]
-        row.append(Cell(text=str(count), value=float(count), data=(("", count),)))
-        if has_paper:
-            row.append(_paper_cell(papers[who]))
-        if task.over_plain:
-            row.append(_gain_cell(task.over_plain.get(who), is_named=True))
-        if task.rival is not None:
-            row.append(_gain_cell(task.over_rival.get(who), is_named=False))
-        if task.regret_left:
-            row.append(_left_cell(task, who))
-        rows.append(tuple(row))
+        gains = [_gain_cell(task.over_rival.get(w), is_named=False) for w in shown]
+        columns[f"gain over {task.rival.label}"] = gains
+    if task.regret_left:
+        columns["regret left"] = [_summary_cell(task.regret_left.get(w)) for w in shown]
     return Table(
         name=f"{NAME}-{task.name}",
         title=task.name,
         columns=tuple(columns),
-        rows=tuple(rows),
+        rows=tuple(zip(*columns.values(), strict=True)),
         notes=_notes(frame, task, has_paper),
     )
 
@@ -244,23 +242,21 @@ def _gain_cell(gain: Gain | None, is_named: bool) -> Cell:
         ("p", difference.p),
         ("p Holm", adjusted),
     )
-    cell = Cell(text=gain_text(difference), value=difference.mean, data=data)
-    return replace(cell, under="\n".join(told), mark="best" if _is_good(gain) else "")
+    is_good = gain.is_told and difference.mean > 0.0
+    return Cell(
+        text=gain_text(difference),
+        under="\n".join(told),
+        value=difference.mean,
+        mark="best" if is_good else "",
+        data=data,
+    )
 
 
-def _is_good(gain: Gain) -> bool:
-    return gain.is_told and gain.difference.mean > 0.0
-
-
-def _left_cell(task: Task, who: Contender) -> Cell:
-    summary = task.regret_left.get(who)
+def _summary_cell(summary: Summary | None) -> Cell:
     if summary is None:
         return Cell(text=MISSING)
-    text = f"{summary.mean:.1%}"
-    if summary.error is not None:
-        text += f" ± {summary.error:.1%}"
     data = (("mean", summary.mean), ("error", summary.error))
-    return Cell(text=text, value=summary.mean, data=data)
+    return Cell(text=with_fine_error(summary), value=summary.mean, data=data)
 
 
 def _notes(frame: Frame, task: Task, has_paper: bool) -> tuple[str, ...]:
@@ -269,6 +265,11 @@ def _notes(frame: Frame, task: Task, has_paper: bool) -> tuple[str, ...]:
         notes.append(
             "Regret left: the mean regret at the end as a share of that after the "
             "initial design."
+        )
+    if task.held_out:
+        notes.append(
+            "Held-out: the final choice of every site, scored once on data that its "
+            "objective never saw; mean over sites and seeds."
         )
     if has_paper and task.name == "fedhpo":
         notes.append(REGENERATED)
