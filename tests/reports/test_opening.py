@@ -243,7 +243,7 @@ def test_one_run_without_the_second_reference_keeps_all_to_the_first(tmp_path):
 def test_results_of_other_code_are_marked(tmp_path):
     folder = Folder(tmp_path / "s").add_finals(finals_of(TWO))
     results = read_study(folder.save())
-    object.__setattr__(results, "other_code", ["row0"])
+    object.__setattr__(results, "other_code", {"row0": "guidefbo 0.0.9"})
     frame = lay_out(results)
     sections = {section.name: section for section in write_sections(frame)}
     table = tables_of(sections["regret"])[0]

@@ -12,7 +12,7 @@ about another run is no result: the row stays missing.
 import gzip
 import json
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
@@ -146,8 +146,8 @@ class StudyResults:
     """Calls that ask for just these rows; none where they are not known."""
     methods: Mapping[str, MethodNote] = field(default_factory=dict[str, MethodNote])
     """What is known of the methods of the rows, by name."""
-    other_code: Collection[str] = ()
-    """Keys of the results that other code than this computed."""
+    other_code: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What made each result that is not of the study's code, by key."""
 
     @property
     def missing(self) -> tuple[Row, ...]:
