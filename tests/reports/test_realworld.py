@@ -168,7 +168,10 @@ def test_another_budget_is_not_the_papers(landmine):
 def test_what_the_papers_table_lacks_is_not_shown():
     study = Tasks().add("warfarin", "ucb", [0.5]).add("fedhpo", "ucb", [0.8])
     section = realworld_section(lay_out(study.results()))
-    _, warfarin, fedhpo = tables_of(section)
+    overall, warfarin, fedhpo = tables_of(section)
+    assert rows_of(overall)["ucb", "average rank"].under == "paper 6.33"
+    other = realworld_section(lay_out(Tasks().add("suzuki", "ucb", [9.0]).results()))
+    assert rows_of(tables_of(other)[0])["ucb", "average rank"].under == ""
     assert "paper" not in warfarin.columns
     assert fedhpo.columns[-1] == "paper"
     assert any("official surrogates" in note for note in fedhpo.notes)
@@ -239,7 +242,7 @@ def test_federation_that_hurts_is_said_to():
 def test_a_difference_within_the_noise_is_none():
     text = told(PLAIN, SLIGHTLY, rival=SLIGHTLY)
     assert "no gain of federation is larger than the noise" in text
-    assert "over 5 seeds. At most guide-ucb is ahead of ucb (+0.002" in text
+    assert "over 5 seeds. The largest gain: guide-ucb is ahead of ucb (+0.002" in text
     assert "is not settled: guide-ucb, the best of ours, is" in text
     behind = told(SLIGHTLY, PLAIN)
     assert "none is even ahead of it" in behind

@@ -14,6 +14,7 @@ from guidefbo.reports.contenders import Contender
 from guidefbo.reports.families import is_federated, plain_of
 from guidefbo.reports.frame import Frame
 from guidefbo.reports.measure import REGRET, Measure, measure_of
+from guidefbo.reports.paper import column_of, real_world
 from guidefbo.reports.statistics import (
     LEVEL_OF_SIGNIFICANCE,
     Difference,
@@ -25,6 +26,8 @@ from guidefbo.reports.statistics import (
 
 RIVALS = ("optuna-tpe", "optuna-gp")
 """Methods of another tool, each site for itself."""
+PAPERS_EVALUATIONS = (30, 50)
+"""Initial evaluations and rounds of the paper's real tasks."""
 LEAST_SITES = 8
 """Sites from which a test goes over sites; of fewer it could say nothing."""
 
@@ -94,6 +97,16 @@ def best_of(
 ) -> Contender | None:
     """Return the contender with the best mean."""
     return min(contenders, key=lambda w: measure.cost(finals[w].mean), default=None)
+
+
+def papers_metric(task: Task, who: Contender) -> float | None:
+    """Return the paper's number for a contender, if the budget is the paper's."""
+    given = (task.size.num_initial, task.size.num_rounds)
+    pairs = zip(given, PAPERS_EVALUATIONS, strict=True)
+    column = column_of(who)
+    if column is None or any(ours not in (None, papers) for ours, papers in pairs):
+        return None
+    return real_world(task.name, column)
 
 
 def find_tasks(frame: Frame) -> list[Task]:

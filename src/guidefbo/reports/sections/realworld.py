@@ -20,12 +20,10 @@ from guidefbo.reports.paper import column_of, real_world
 from guidefbo.reports.sections.ranks import ranked
 from guidefbo.reports.statistics import Summary
 from guidefbo.reports.table import Block, Cell, Figure, Points, Section, Table, words
-from guidefbo.reports.tasks import Gain, Task, find_tasks
+from guidefbo.reports.tasks import Gain, Task, find_tasks, papers_metric
 from guidefbo.reports.verdicts import verdict
 
 NAME = "realworld"
-PAPERS_EVALUATIONS = (30, 50)
-"""Initial evaluations and rounds of the paper's real tasks."""
 FEW_PAIRS = 5
 """Pairs up to which a table says how little they can show."""
 REGENERATED = (
@@ -52,16 +50,6 @@ def realworld_section(frame: Frame) -> Section | None:
     for task in tasks:
         blocks += [_about(task), _table(frame, task, ordered)]
     return Section(name=NAME, title="Task by task", blocks=tuple(blocks))
-
-
-def papers_metric(task: Task, who: Contender) -> float | None:
-    """Return the paper's number for a contender, if the budget is the paper's."""
-    given = (task.size.num_initial, task.size.num_rounds)
-    pairs = zip(given, PAPERS_EVALUATIONS, strict=True)
-    column = column_of(who)
-    if column is None or any(ours not in (None, papers) for ours, papers in pairs):
-        return None
-    return real_world(task.name, column)
 
 
 def _ranks(
@@ -119,11 +107,12 @@ def _overall(
         "Mean over seeds ± standard error; the best of a task is bold, the second-best "
         "underlined, among contenders with all their seeds."
     ]
+    has_paper = any(papers_metric(t, w) is not None for t in tasks for w in ordered)
     if ranks:
+        papers = " The paper's are among its twelve methods on three tasks."
         notes.append(
             f"Ranks over {len(complete)} of {len(tasks)} tasks: those that every "
-            "contender completed. The paper's are among its twelve methods on three "
-            "tasks."
+            f"contender completed.{papers if has_paper else ''}"
         )
     notes += dict.fromkeys(
         note for task in tasks for note in other_code_notes(frame, task.conditions)
@@ -140,7 +129,7 @@ def _overall(
             (
                 words(who.label),
                 *(columns[task][n] for task in tasks),
-                *([_rank_cell(who, ranks)] if ranks else []),
+                *([_rank_cell(who, ranks[who], has_paper)] if ranks else []),
             )
             for n, who in enumerate(ordered)
         ),
@@ -148,8 +137,8 @@ def _overall(
     )
 
 
-def _rank_cell(who: Contender, ranks: dict[Contender, float]) -> Cell:
-    value, column = ranks[who], column_of(who)
+def _rank_cell(who: Contender, value: float, has_paper: bool) -> Cell:
+    column = column_of(who) if has_paper else None
     papers = None if column is None else real_world("average_rank", column)
     return Cell(
         text=f"{value:.2f}",
@@ -187,7 +176,8 @@ def _about(task: Task) -> str:
         parts.append(f"{size.num_agents} sites")
     if size.num_initial is not None and size.num_rounds is not None:
         parts.append(f"{size.num_initial} + {size.num_rounds} evaluations a site")
-    return f"{', '.join(parts)}. {task.source}".strip()
+    sentences = [", ".join(parts), task.source.removesuffix(".")]
+    return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
 def _table(frame: Frame, task: Task, ordered: Sequence[Contender]) -> Table:
