@@ -12,11 +12,14 @@ about another run is no result: the row stays missing.
 import gzip
 import json
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Values
 from guidefbo.core.checks import is_whole_number, shown
@@ -104,16 +107,12 @@ class Outcome(RunRecord):
 
     similarity: float | None = None
     """Task similarity, where that was measured and nothing was run."""
-    metric: Mapping[str, str] | None = None
-    """Name, unit and direction (max or min) of `curve`; None: it is a regret."""
     curve_regret: Values | None = None
     """Mean simple regret where `curve` is a metric and the optima are known."""
     curve_inbox: Values | None = None
     """Mean simple regret against the best point inside the box, where it differs."""
-    site_finals: Values | None = None
+    site_finals: NDArray[np.float64] | None = None
     """The last value of every site, whose mean is the end of `curve`."""
-    code: str | None = None
-    """Fingerprint of the code that computed it."""
 
     @property
     def final(self) -> float:
@@ -147,8 +146,8 @@ class StudyResults:
     """Calls that ask for just these rows; none where they are not known."""
     methods: Mapping[str, MethodNote] = field(default_factory=dict[str, MethodNote])
     """What is known of the methods of the rows, by name."""
-    other_code: Collection[str] = ()
-    """Keys of the results that other code than this computed."""
+    other_code: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What made each result that is not of the study's code, by key."""
 
     @property
     def missing(self) -> tuple[Row, ...]:
