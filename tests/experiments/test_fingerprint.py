@@ -338,6 +338,63 @@ def test_a_changed_problem_makes_its_results_those_of_other_code(tmp_path, jobs)
     assert make_plan(own_study(path), out).other_code == {}
 
 
+def test_redo_makes_again_what_is_of_other_code(study, monkeypatch):
+    described, out = study
+    before = records(out)
+    at_version(monkeypatch, "0.9.9")
+    plan = make_plan(described, out, where=["method=ucb"], redo=True)
+    assert len(plan.missing) == len(plan.rows) == NUM_RUNS / 2
+    assert plan.seconds > 0.0 == make_plan(described, out).seconds
+    tally = run_study(described, out, jobs=1, where=["method=ucb"], redo=True)
+    assert (tally.num_before, tally.num_finished) == (0, NUM_RUNS / 2)
+    results = read_study(out)
+    assert len(results.other_code) == NUM_RUNS / 2
+    about = {row.key: row.spec["method"] for row in results.rows}
+    assert {about[key] for key in results.other_code} == {"guide-ucb"}
+    # One record a run: the former ones of the same runs are gone.
+    after = records(out)
+    assert len(after) == NUM_RUNS
+    assert len(before.keys() & after.keys()) == NUM_RUNS / 2
+    # What is as asked for is not made twice.
+    tally = run_study(described, out, jobs=1, redo=True)
+    assert (tally.num_before, tally.num_finished) == (NUM_RUNS / 2, NUM_RUNS / 2)
+    assert read_study(out).other_code == {}
+
+
+def test_a_result_stays_until_its_successor_is_there(study, monkeypatch):
+    described, out = study
+    at_version(monkeypatch, "0.9.9")
+
+    class Enough(Exception):
+        pass
+
+    def stop(event):
+        if event.num_done == 3:
+            raise Enough
+
+    with pytest.raises(Enough):
+        run_study(described, out, jobs=1, redo=True, report=stop)
+    results = read_study(out)
+    assert len(results.outcomes) == NUM_RUNS
+    assert len(results.other_code) == NUM_RUNS - 3
+    tally = run_study(described, out, jobs=1, redo=True)
+    assert (tally.num_before, tally.num_finished) == (3, NUM_RUNS - 3)
+
+
+def test_a_result_stays_where_its_successor_fails(tmp_path):
+    path = plugin_of(tmp_path, TASKS, "tasks.py")
+    out = tmp_path / "out"
+    run_study(own_study(path), out, jobs=1)
+    path.write_text(TASKS.replace('(v["x"] - c)', "(1 / 0 + c)"))
+    tally = run_study(own_study(path), out, jobs=1, redo=True)
+    assert len(tally.failures) == 2
+    results = read_study(out)
+    assert (len(results.outcomes), len(results.other_code)) == (4, 2)
+    # The next call tries again, as with every failure, also without being told to.
+    path.write_text(TASKS)
+    assert make_plan(own_study(path), out).other_code == {}
+
+
 def test_a_file_that_changes_while_a_study_runs_changes_nothing(tmp_path):
     path = plugin_of(tmp_path, TASKS, "tasks.py")
     study, out = own_study(path), tmp_path / "out"

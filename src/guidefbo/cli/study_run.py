@@ -35,7 +35,7 @@ def print_plan(
     lines = [
         f"{study.name}: {study.title}",
         f"  runs      {plan.num_runs} ({describe_axes(plan)})",
-        f"  done      {len(plan.done)} in {folder}",
+        f"  done      {len(plan.finished)} in {folder}",
         f"  to do     {len(plan.missing)}",
         f"  estimate  {spoken(plan.seconds / jobs)} with {jobs} "
         f"{'process' if jobs == 1 else 'processes'}"
@@ -44,7 +44,8 @@ def print_plan(
     if study.changes:
         lines.insert(1, f"  changed   {', '.join(study.changes)} in every run")
     if plan.other_code:
-        lines.insert(-2, f"  other     {told_code(plan.other_code)}")
+        fate = "to be made again" if plan.redo else "kept; --redo makes them again"
+        lines.insert(-2, f"  other     {told_code(plan.other_code)}: {fate}")
     lines += [
         f"  unused    {name} by {', '.join(methods)}: one run for all its values"
         for name, methods in unused_settings(study, plan.rows).items()
@@ -57,7 +58,7 @@ def run_with_progress(
     study: Study, folder: Path, console: Console, *, jobs: int, **options: Any
 ) -> dict[str, str]:
     """Run a study with a live line; return the errors of failed runs by key."""
-    narrowed = {k: options[k] for k in ("repetitions", "where", "known")}
+    narrowed = {k: options[k] for k in ("repetitions", "where", "known", "redo")}
     plan = make_plan(study, folder, **narrowed)
     total, work = len(plan.missing), plan.seconds
     columns = (
@@ -68,7 +69,7 @@ def run_with_progress(
         TimeElapsedColumn(),
         TextColumn("gone, {task.fields[left]} left"),
     )
-    finished: dict[str, Any] = dict(plan.done)
+    finished: dict[str, Any] = dict(plan.finished)
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(
             study.name, total=total, failed=0, last="-", left=spoken(work / jobs)
@@ -127,8 +128,11 @@ def run_with_progress(
         highlight=False,
         soft_wrap=True,
     )
-    if plan.other_code:
-        notice(f"{told_code(plan.other_code)}: kept, and marked in the report.")
+    if plan.other_code and not plan.redo:
+        notice(
+            f"{told_code(plan.other_code)}: kept, and marked in the report. Make them "
+            "again with --redo."
+        )
     for key, error in list(tally.failures.items())[:SHOWN_FAILURES]:
         notice(f"{key}: {error}")
     return tally.failures

@@ -35,12 +35,21 @@ class Plan:
     """Outcomes of the finished ones, by key; they may be of other code."""
     known: dict[str, Outcome]
     """Those of them that are in other folders or packs."""
+    redo: bool = False
+    """Whether runs of other code are to be made again."""
 
     @property
     def missing(self) -> tuple[Row, ...]:
         """Rows still to be run; equal runs once."""
-        rows = {row.key: row for row in self.rows if row.key not in self.done}
+        finished = self.finished
+        rows = {row.key: row for row in self.rows if row.key not in finished}
         return tuple(rows.values())
+
+    @property
+    def finished(self) -> dict[str, Outcome]:
+        """Outcomes that are not made again, by key."""
+        again = self.other_code if self.redo else {}
+        return {key: outcome for key, outcome in self.done.items() if key not in again}
 
     @property
     def num_runs(self) -> int:
@@ -60,7 +69,7 @@ class Plan:
     @property
     def seconds(self) -> float:
         """Estimated seconds of one process for what is missing."""
-        return estimate_seconds(self.rows, self.done)
+        return estimate_seconds(self.rows, self.finished)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +105,18 @@ def make_plan(
     repetitions: int | None = None,
     where: Sequence[str] = (),
     known: Sequence[Path] = (),
+    redo: bool = False,
 ) -> Plan:
-    """Return what is asked for and what the folder and the packs have of it."""
+    """Return what is asked for and what the folder and the packs have of it.
+
+    Args:
+        study: What to run.
+        folder: Where its records are.
+        repetitions: Seeds, if not the study's own number.
+        where: Conditions `key=a,b` on the rows.
+        known: Folders or packs whose finished runs count too.
+        redo: Whether runs of other code are to be made again.
+    """
     if repetitions is not None:
         require_count("repetitions", repetitions, 1)
     rows = plan_rows(study, repetitions=repetitions, where=where)
@@ -108,7 +127,7 @@ def make_plan(
         for key, outcome in known_outcomes(read_study(path), rows).items():
             if key not in done or is_better(outcome, done[key], asked[key]):
                 done[key] = taken[key] = outcome
-    return Plan(rows=rows, done=done, known=taken)
+    return Plan(rows=rows, done=done, known=taken, redo=redo)
 
 
 def run_study(
@@ -118,6 +137,7 @@ def run_study(
     repetitions: int | None = None,
     where: Sequence[str] = (),
     known: Sequence[Path] = (),
+    redo: bool = False,
     plan: Plan | None = None,
     plugins: Sequence[Plugin] = (),
     jobs: int = 2,
@@ -133,6 +153,7 @@ def run_study(
         repetitions: Seeds, if not the study's own number.
         where: Conditions `key=a,b` on the rows.
         known: Folders or packs whose finished runs are taken over first.
+        redo: Whether runs of other code are made again; each stays until it is.
         plan: What `make_plan` returned for the same arguments, where it was asked.
         plugins: Files with methods and problems of one's own, for the workers too.
         jobs: Processes on this machine.
@@ -149,7 +170,7 @@ def run_study(
         load_plugin(plugin)
     store = Store(folder)
     plan = plan or make_plan(
-        study, folder, repetitions=repetitions, where=where, known=known
+        study, folder, repetitions=repetitions, where=where, known=known, redo=redo
     )
     with store.held():
         seeds = study.repetitions if repetitions is None else repetitions
@@ -184,7 +205,7 @@ def run_study(
                         )
                     )
     return Tally(
-        num_before=len(plan.done),
+        num_before=len(plan.finished),
         num_finished=len(missing) - len(failures),
         failures=failures,
     )
