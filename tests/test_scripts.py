@@ -26,6 +26,7 @@ ELSEWHERE = {
     "one_site": "tests/test_documents.py",
     "three_sites": "tests/test_documents.py",
     "mixed_problems": "imported by mixed",
+    "reference_torch": "imported by activity",
 }
 """Scripts that are run in another test."""
 
@@ -159,6 +160,27 @@ def test_reference():
         check=True,
     )
     assert re.search(r"^n=10  fit \d+", done.stdout, flags=re.M)
+
+
+ACTIVITY = ("--toy", "--write", "--out")
+
+
+def test_activity_with_somebody_in_the_place_of_pytorch(run, tmp_path, monkeypatch):
+    instead = SimpleNamespace(
+        train=lambda X, classes, weights, orders, **_: X.T[: weights.shape[1]]
+    )
+    monkeypatch.setitem(sys.modules, "reference_torch", instead)
+    run("benchmarks/activity.py", *ACTIVITY, tmp_path)
+    check_table(tmp_path / "activity-speed.md", 3)
+
+
+@pytest.mark.oracle
+def test_activity_beside_pytorch(tmp_path):
+    words = [*ACTIVITY, str(tmp_path)]
+    command = [sys.executable, str(ROOT / "benchmarks/activity.py"), *words]
+    subprocess.run(command, check=True)
+    text = check_table(tmp_path / "activity-speed.md", 3)
+    assert all(float(row[-1]) < 1e-4 for row in rows(text))
 
 
 MIXED = ("--budget", 3, "--seeds", 1, "--set", "all", "--write")

@@ -130,8 +130,9 @@ def test_results_of_other_code_are_named_and_made_again(
         (["plan", "main", "--change", "num_round=3"], "Did you mean 'num_rounds'"),
         (["run", "main", "--change", "level=9"], "level must be 1, 2 or 3"),
         (["plan", "main", "--jobs", "0"], "--jobs"),
-        (["report", "nowhere", "--out", "r"], "there is no nowhere"),
-        (["pack", "nowhere", "x.json.gz"], "there is no nowhere"),
+        (["report", "nowhere"], "there is no folder nowhere"),
+        (["report", "nowhere", "--out", "r"], "there is no folder nowhere"),
+        (["pack", "nowhere", "x.json.gz"], "there is no folder nowhere"),
         (["run", "main", "--backend", "slurm", "--out", "r"], "local, dask, ray"),
     ],
 )

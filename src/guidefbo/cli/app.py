@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from guidefbo.cli import between_sites, data, site, study
+from guidefbo.cli import between_sites, data, problems, site, study
 from guidefbo.cli.plugins import Plugins, load_plugins
-from guidefbo.cli.speech import console, errors, sentences
+from guidefbo.cli.speech import console, errors, print_list, sentences
 from guidefbo.core.errors import SettingsError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 site.register(app)
 between_sites.register(app)
+app.add_typer(problems.app)
 app.add_typer(study.app)
 app.add_typer(data.app)
 
@@ -165,16 +166,6 @@ def run(
 
 
 @app.command()
-def problems(plugin: Plugins = None) -> None:
-    """List the problems, one line each."""
-    with sentences():
-        load_plugins(plugin)
-    from guidefbo.problems.library import all_problems
-
-    _list([(entry.name, entry.description) for entry in all_problems()])
-
-
-@app.command()
 def methods(
     settings: Annotated[
         bool, typer.Option("--settings", help="List the settings instead.")
@@ -199,11 +190,11 @@ def methods(
         elif settings:
             from guidefbo.cli.settings import describe_settings
 
-            _list(describe_settings())
+            print_list(describe_settings())
         else:
             from guidefbo.methods.registry import all_methods
 
-            _list([(method.name, method.description) for method in all_methods()])
+            print_list([(method.name, method.description) for method in all_methods()])
 
 
 def _sort_words(words: list[str], pairs: list[str]) -> tuple[str, list[str]]:
@@ -215,13 +206,6 @@ def _sort_words(words: list[str], pairs: list[str]) -> tuple[str, list[str]]:
     if further and not pairs:
         raise SettingsError(f"Write --set before {' '.join(further)}.")
     return (names[0] if names else "ackley"), pairs + further
-
-
-def _list(rows: list[tuple[str, str]]) -> None:
-    width = max(len(name) for name, _ in rows)
-    for name, text in rows:
-        # Plain text: a listing is as often piped as read.
-        typer.echo(f"{name:<{width}}  {text}")
 
 
 def main() -> None:

@@ -28,7 +28,9 @@ def list_() -> None:
                     dataset.name,
                     dataset.task,
                     str(dataset.num_agents or "-"),
-                    spoken_size(dataset.size),
+                    spoken_size(dataset.size)
+                    if all(f.size for f in dataset.files)
+                    else "-",
                     dataset.licence,
                     _where(dataset.name),
                 )

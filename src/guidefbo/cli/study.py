@@ -175,7 +175,7 @@ def report(
         from guidefbo.core.errors import SettingsError
         from guidefbo.reports.report import write_report
 
-        if out is None and not folders[0].is_dir():
+        if out is None and folders[0].is_file():
             raise SettingsError("Say where the report of a pack goes: --out DIR.")
         place = out or folders[0] / "report"
         with console.status("writing tables and figures"):

@@ -140,7 +140,7 @@ def read_study(path: str | Path) -> StudyResults:
         return _read_folder(path)
     if path.is_file():
         return _read_pack(path)
-    found = f"{path} is neither" if path.exists() else f"there is no {path}"
+    found = f"{path} is neither" if path.exists() else f"there is no folder {path}"
     raise DataError(
         f"Expected a study's folder or its pack, and {found}. "
         "Make one with: guidefbo study run NAME --out DIR"

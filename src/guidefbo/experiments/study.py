@@ -55,6 +55,7 @@ MAX_REPETITIONS = 10_000
 MEASURES = ("run", "similarity")
 """What is done for each row: run the method, or compare the agents' tasks."""
 SECTIONS = (
+    "realworld",
     "regret",
     "ranks",
     "matched",

@@ -8,7 +8,6 @@ common disk. `TABLE.toml` is what `guidefbo problems from-table` writes.
 import inspect
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +65,9 @@ def read_tasks(name: str) -> Callable[[int], Tasks]:
     code = code_of(name)
     if code is None:
         # Here, because a table needs its emulator and most problems need no table.
-        table = import_module("guidefbo.problems.table")
-        return lambda seed: table.table_problem(file_of(name))
+        from guidefbo.problems.table import table_problem
+
+        return lambda seed: table_problem(file_of(name))
     wanted = name.rpartition(":")[2]
     found = getattr(code.load(), wanted, None)
     if not callable(found):

@@ -147,6 +147,10 @@ def _answer(address: str, here: int) -> Any:
         if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and here:
             return error
         error.close()
+        if error.code < HTTPStatus.BAD_REQUEST:
+            raise FetchError(
+                f"{address} leads elsewhere, which was not followed: {error.reason}."
+            ) from error
         raise FetchError(
             f"{address} answered {error.code} {error.reason}: the file is not there "
             "any more, or not for everybody."

@@ -68,7 +68,10 @@ def to_array(content: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     array = np.full(shape, np.nan)
     try:
         for digits, metrics in content.items():
-            array[tuple(map(int, digits))] = metrics[METRIC]
+            seeds = metrics[METRIC]
+            if len(digits) != len(shape) - 1 or len(seeds) != shape[-1]:
+                raise ValueError
+            array[tuple(map(int, digits))] = seeds
     except (AttributeError, KeyError, IndexError, ValueError, TypeError) as error:
         raise DataError(
             "Expected lists of seeds by setting and metric, got something else."

@@ -56,7 +56,7 @@ class Accuracy:
         weights, orders = self.start(size, l2, rate)
         logits = train(self.rows, weights, orders, batch_size=size, l2=l2, rate=rate)
         found = np.argmax(logits[:, self.rows.num_training :], axis=0)
-        return float(np.mean(found == self.classes))
+        return float(np.mean(np.equal(found, self.classes)))
 
     def start(
         self, batch_size: int, l2: float, rate: float

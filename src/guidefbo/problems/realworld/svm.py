@@ -33,7 +33,7 @@ class Fold:
     """Their labels, 0 or 1."""
     other_distances: Matrix
     """Squared distances from the rows to score to those to train on."""
-    other_labels: Values
+    other_labels: OtherValues
     """Labels of the rows to score."""
 
     def area(self, C: float, gamma: float) -> float:

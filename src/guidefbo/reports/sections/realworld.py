@@ -1,0 +1,305 @@
+"""Tasks as they are: final metrics, tests, and a sentence of judgement on each."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from guidefbo.reports.contenders import Contender
+from guidefbo.reports.drawings import Dot, Stand, draw_stands
+from guidefbo.reports.formats import (
+    MISSING,
+    OTHER_CODE,
+    gain_text,
+    mark_best,
+    number,
+    other_code_notes,
+    with_fine_error,
+)
+from guidefbo.reports.frame import Frame
+from guidefbo.reports.looks import looks_of
+from guidefbo.reports.paper import column_of, real_world
+from guidefbo.reports.sections.ranks import ranked
+from guidefbo.reports.table import Block, Cell, Figure, Points, Section, Table, words
+from guidefbo.reports.tasks import Gain, Task, find_tasks
+from guidefbo.reports.verdicts import verdict
+
+NAME = "realworld"
+PAPERS_EVALUATIONS = (30, 50)
+"""Initial evaluations and rounds of the paper's real tasks."""
+FEW_PAIRS = 5
+"""Pairs up to which a table says how little they can show."""
+REGENERATED = (
+    "The paper's numbers come from the official surrogates of FedHPO, ours from "
+    "whatever table the runs used; they are alike, not the same."
+)
+
+
+def realworld_section(frame: Frame) -> Section | None:
+    """Return the tasks: one figure and one table over all, then each by itself."""
+    tasks = find_tasks(frame)
+    if not tasks:
+        return None
+    contenders = [w for w in frame.contenders() if any(w in t.finals for t in tasks)]
+    ranks = _ranks(tasks, contenders)
+    ordered = sorted(contenders, key=lambda who: ranks.get(who, 0.0))
+    blocks: list[Block] = [
+        _figure(frame, tasks, ordered),
+        _overall(frame, tasks, ordered),
+        "What this says, task by task (written by the program from the numbers; "
+        "p-values are Holm's):",
+        Points(items=tuple(map(verdict, tasks))),
+    ]
+    for task in tasks:
+        blocks += [_about(task), _table(frame, task, ordered)]
+    return Section(name=NAME, title="Task by task", blocks=tuple(blocks))
+
+
+def papers_metric(task: Task, who: Contender) -> float | None:
+    """Return the paper's number for a contender, if the budget is the paper's."""
+    given = (task.size.num_initial, task.size.num_rounds)
+    pairs = zip(given, PAPERS_EVALUATIONS, strict=True)
+    column = column_of(who)
+    if column is None or any(ours not in (None, papers) for ours, papers in pairs):
+        return None
+    return real_world(task.name, column)
+
+
+def _ranks(
+    tasks: Sequence[Task], contenders: Sequence[Contender]
+) -> dict[Contender, float]:
+    """Return average ranks over the tasks that everybody completed."""
+    table = [
+        [task.measure.cost(task.finals[who].mean) for who in contenders]
+        for task in _complete(tasks, contenders)
+    ]
+    return ranked(contenders, table)
+
+
+def _complete(tasks: Sequence[Task], contenders: Sequence[Contender]) -> list[Task]:
+    return [task for task in tasks if task.whole >= set(contenders)]
+
+
+def _figure(
+    frame: Frame, tasks: Sequence[Task], ordered: Sequence[Contender]
+) -> Figure:
+    looks = looks_of(frame.contenders())
+    stands = [
+        Stand(
+            title=task.name,
+            x_label=f"{task.measure.label}, {task.measure.better}",
+            dots={
+                who.label: Dot(
+                    place=task.finals[who].mean,
+                    error=task.finals[who].error,
+                    papers=papers_metric(task, who),
+                    colour=looks[who]["color"],
+                )
+                for who in ordered
+                if who in task.finals
+            },
+        )
+        for task in tasks
+    ]
+    names = [who.label for who in ordered]
+    return Figure(
+        name=NAME,
+        title="Final values, task by task",
+        draw=lambda: draw_stands(stands, names),
+        notes=("Mean over the seeds; error bars: one standard error over the seeds.",),
+    )
+
+
+def _overall(
+    frame: Frame, tasks: Sequence[Task], ordered: Sequence[Contender]
+) -> Table:
+    columns = {task: _finals(frame, task, ordered) for task in tasks}
+    ranks = _ranks(tasks, ordered)
+    complete = _complete(tasks, ordered)
+    notes = [
+        "Mean over seeds ± standard error; the best of a task is bold, the second-best "
+        "underlined, among contenders with all their seeds."
+    ]
+    if ranks:
+        notes.append(
+            f"Ranks over {len(complete)} of {len(tasks)} tasks: those that every "
+            "contender completed. The paper's are among its twelve methods on three "
+            "tasks."
+        )
+    notes += dict.fromkeys(
+        note for task in tasks for note in other_code_notes(frame, task.conditions)
+    )
+    return Table(
+        name=NAME,
+        title="Final values",
+        columns=(
+            "method",
+            *(f"{task.name} ({task.measure.label})" for task in tasks),
+            *(["average rank"] if ranks else []),
+        ),
+        rows=tuple(
+            (
+                words(who.label),
+                *(columns[task][n] for task in tasks),
+                *([_rank_cell(who, ranks)] if ranks else []),
+            )
+            for n, who in enumerate(ordered)
+        ),
+        notes=tuple(notes),
+    )
+
+
+def _rank_cell(who: Contender, ranks: dict[Contender, float]) -> Cell:
+    value, column = ranks[who], column_of(who)
+    papers = None if column is None else real_world("average_rank", column)
+    return Cell(
+        text=f"{value:.2f}",
+        under="" if papers is None else f"paper {papers:.2f}",
+        value=value,
+        data=(("mean", value), ("paper", papers)),
+    )
+
+
+def _finals(frame: Frame, task: Task, ordered: Sequence[Contender]) -> list[Cell]:
+    cells = {who: _final_cell(frame, task, who) for who in ordered}
+    return mark_best(cells, set(task.whole), task.measure)
+
+
+def _final_cell(frame: Frame, task: Task, who: Contender) -> Cell:
+    summary = task.finals.get(who)
+    if summary is None:
+        return Cell(text=MISSING)
+    place = (task.conditions, task.name, who)
+    asked = len(frame.samples(*place))
+    text = with_fine_error(summary)
+    if summary.count < asked:
+        text += f" ({summary.count} of {asked} seeds)"
+    if place in frame.others:
+        text += f" {OTHER_CODE}"
+    data = (("mean", summary.mean), ("error", summary.error), ("seeds", summary.count))
+    return Cell(text=text, value=summary.mean, data=data)
+
+
+def _about(task: Task) -> str:
+    """Return the sentence above a task's table."""
+    size = task.size
+    parts = [f"{task.name}: {task.measure.label}, {task.measure.better}"]
+    if size.num_agents is not None:
+        parts.append(f"{size.num_agents} sites")
+    if size.num_initial is not None and size.num_rounds is not None:
+        parts.append(f"{size.num_initial} + {size.num_rounds} evaluations a site")
+    return f"{', '.join(parts)}."
+
+
+def _table(frame: Frame, task: Task, ordered: Sequence[Contender]) -> Table:
+    shown = [who for who in ordered if who in task.finals]
+    shown.sort(key=lambda who: task.measure.cost(task.finals[who].mean))
+    finals = dict(zip(shown, _finals(frame, task, shown), strict=True))
+    papers = {who: papers_metric(task, who) for who in shown}
+    has_paper = any(value is not None for value in papers.values())
+    columns = ["method", task.measure.label, "seeds"]
+    columns += ["paper"] if has_paper else []
+    columns += ["gain over its lone rule"] if task.over_plain else []
+    if task.rival is not None:
+        columns.append(f"gain over {task.rival.label}")
+    columns += ["regret left"] if task.regret_left else []
+    rows: list[tuple[Cell, ...]] = []
+    for who in shown:
+        count = task.finals[who].count
+        row = [words(who.label), finals[who]]
+        row.append(Cell(text=str(count), value=float(count), data=(("", count),)))
+        if has_paper:
+            row.append(_paper_cell(papers[who]))
+        if task.over_plain:
+            row.append(_gain_cell(task.over_plain.get(who), is_named=True))
+        if task.rival is not None:
+            row.append(_gain_cell(task.over_rival.get(who), is_named=False))
+        if task.regret_left:
+            row.append(_left_cell(task, who))
+        rows.append(tuple(row))
+    return Table(
+        name=f"{NAME}-{task.name}",
+        title=task.name,
+        columns=tuple(columns),
+        rows=tuple(rows),
+        notes=_notes(frame, task, has_paper),
+    )
+
+
+def _paper_cell(value: float | None) -> Cell:
+    if value is None:
+        return Cell(text=MISSING)
+    return Cell(text=f"{value:.6g}", value=value, data=(("", value),))
+
+
+def _gain_cell(gain: Gain | None, is_named: bool) -> Cell:
+    if gain is None:
+        return Cell(text=MISSING)
+    difference, adjusted = gain.difference, gain.adjusted
+    told = [f"over {gain.over.label}"] if is_named else []
+    if difference.p is not None and adjusted is not None:
+        told.append(f"p {number(difference.p, 2)}, Holm {number(adjusted, 2)}")
+    data = (
+        ("gain", difference.mean),
+        ("error", difference.error),
+        ("pairs", difference.pairs),
+        ("p", difference.p),
+        ("p Holm", adjusted),
+    )
+    cell = Cell(text=gain_text(difference), value=difference.mean, data=data)
+    return replace(cell, under="\n".join(told), mark="best" if _is_good(gain) else "")
+
+
+def _is_good(gain: Gain) -> bool:
+    return gain.is_told and gain.difference.mean > 0.0
+
+
+def _left_cell(task: Task, who: Contender) -> Cell:
+    summary = task.regret_left.get(who)
+    if summary is None:
+        return Cell(text=MISSING)
+    text = f"{summary.mean:.1%}"
+    if summary.error is not None:
+        text += f" ± {summary.error:.1%}"
+    data = (("mean", summary.mean), ("error", summary.error))
+    return Cell(text=text, value=summary.mean, data=data)
+
+
+def _notes(frame: Frame, task: Task, has_paper: bool) -> tuple[str, ...]:
+    notes = _test_notes(task)
+    if task.regret_left:
+        notes.append(
+            "Regret left: the mean regret at the end as a share of that after the "
+            "initial design."
+        )
+    if has_paper and task.name == "fedhpo":
+        notes.append(REGENERATED)
+    if any(place[:2] == (task.conditions, task.name) for place in frame.others):
+        notes += other_code_notes(frame, task.conditions)
+    return tuple(notes)
+
+
+def _test_notes(task: Task) -> list[str]:
+    gains = [*task.over_plain.values(), *task.over_rival.values()]
+    if not gains:
+        return []
+    counts = sorted({gain.difference.pairs for gain in gains})
+    pairs = " to ".join(str(count) for count in dict.fromkeys([counts[0], counts[-1]]))
+    what = (
+        f"Pairs are seeds ({pairs}): runs of one seed share their initial points, and "
+        "a run's value is the mean over its sites"
+    )
+    if task.unit == "sites":
+        what = (
+            f"Pairs are sites ({pairs}), each the mean of its final values over the "
+            "seeds. Sites of one run hear of each other, so that they are less "
+            "independent than the test takes them to be"
+        )
+    notes = [
+        "Gains are mean paired differences ± standard error in the unit of the task, "
+        f"above zero is better; bold where Holm's p is at most 0.05. {what}. Paired "
+        "t-tests, two-sided; Holm's correction over the tests of a column."
+    ]
+    if task.unit == "seeds" and counts[0] <= FEW_PAIRS:
+        notes.append(
+            f"With {pairs} pairs only differences far above their standard error show."
+        )
+    return notes
