@@ -86,7 +86,11 @@ def fetch(
                     tasks[file] = progress.add_task(file)
                 progress.update(tasks[file], completed=here, total=total)
 
-            folder = fetch_dataset(name, report=report, wait=wait, notice=notice)
+            try:
+                folder = fetch_dataset(name, report=report, wait=wait, notice=notice)
+            except KeyboardInterrupt:
+                notice("What has arrived is kept; the same command goes on from there.")
+                raise
         typer.echo(f"{name} is in {folder}")
         typer.echo(f"Licence: {dataset.licence}. {dataset.sharing}")
         typer.echo(f"Cite: {dataset.citation}")
