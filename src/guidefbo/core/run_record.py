@@ -6,7 +6,7 @@ record without its curve is no record.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,23 +77,6 @@ class RunRecord:
         entries = {name: a.tolist() for name, a in arrays.items() if a is not None}
         entries |= {name: dict(value) for name, value in named.items() if value}
         return entries | ({"source": self.source} if self.source else {})
-
-    @classmethod
-    def from_form(cls, form: Mapping[str, Any]) -> Self:
-        """Return what a record, or an entry of a pack, says of the run's mean."""
-        return cls(
-            curve=numbers_of(form.get("mean_simple_regret")),
-            mean_metric=numbers_of(form.get("mean_metric")),
-            metric=texts(form.get("metric")),
-            optima=numbers_of(form.get("optima")),
-            held_out=numbers_of(form.get("held_out")),
-            source=str(form.get("source", "")),
-            scalars=numbers(form.get("scalars")),
-            scalars_paper=numbers(form.get("scalars_paper")),
-            num_bytes=numbers(form.get("bytes")),
-            seconds=numbers(form.get("seconds")),
-            environment=texts(form.get("environment")),
-        )
 
 
 def is_number(value: Any) -> bool:
