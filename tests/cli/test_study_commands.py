@@ -1,11 +1,13 @@
 """`guidefbo study`: what it prints, and its sentences for mistakes."""
 
 import json
+import shutil
 
 import pytest
 from tests.experiments.tiny import write_study
 from typer.testing import CliRunner
 
+import guidefbo
 from guidefbo.cli.app import app
 
 
@@ -93,6 +95,30 @@ def test_a_report_and_a_pack_are_made(finished, tmp_path):
     assert invoke("report", pack, "--out", again).exit_code == 0
     one, other = (sorted(p.name for p in d.rglob("*.csv")) for d in (report, again))
     assert one == other
+
+
+def test_results_of_other_code_are_named_and_made_again(
+    finished, tmp_path, monkeypatch
+):
+    path, out = finished[0], tmp_path / "out"
+    shutil.copytree(finished[1], out)
+    asked = [path, "--repetitions", 2, "--out", out]
+    now = f"8 runs were made by other code (guidefbo {guidefbo.__version__})"
+    monkeypatch.setattr(guidefbo, "__version__", "0.9.9")
+    said = invoke("plan", *asked).output
+    assert f"  other     {now}: kept; --redo makes them again" in said
+    done = invoke("run", *asked, "--jobs", 1)
+    assert done.exit_code == 0
+    said = " ".join(done.output.split())
+    assert f"{now}: kept, and marked in the report. Make them again with" in said
+    assert "0 runs added, 8 were there" in said
+    done = invoke("plan", *asked, "--redo")
+    assert "to do     8" in done.output
+    assert f"{now}: to be made again" in done.output
+    done = invoke("run", *asked, "--redo", "--jobs", 1)
+    assert "8 runs added, 0 were there" in " ".join(done.output.split())
+    assert "other code" not in done.output
+    assert "other code" not in invoke("plan", *asked).output
 
 
 @pytest.mark.parametrize(

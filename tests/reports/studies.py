@@ -120,7 +120,7 @@ class Tasks:
 
     def __init__(self, sections=(), **more):
         self.rows, self.outcomes = [], {}
-        self.more = {"sections": tuple(sections), "other_code": ()} | more
+        self.more = {"sections": tuple(sections), "other_code": {}} | more
 
     def add(self, task, method, values, *, start=0.0, size=None, **more):
         """Add a run for each seed; a value is the final mean, or a list of sites'.

@@ -50,6 +50,15 @@ Known = Annotated[
         help="Take over finished runs from another folder or a pack.",
     ),
 ]
+Redo = Annotated[
+    bool,
+    typer.Option(
+        "--redo",
+        help="Make those runs again whose results are of other code: of another "
+        "version of guidefbo, or of a plugin or problem file that has changed. Without "
+        "it they are kept and marked. A failed run is tried again in any case.",
+    ),
+]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes on this machine.")]
 Out = Annotated[
     Path | None,
@@ -75,6 +84,7 @@ def plan(
     change: Change = None,
     repetitions: Repetitions = None,
     known: Known = None,
+    redo: Redo = False,
     jobs: Jobs = 2,
     plugin: Plugins = None,
     out: Out = None,
@@ -95,6 +105,7 @@ def plan(
             repetitions=repetitions,
             where=where or (),
             known=known or (),
+            redo=redo,
         )
         print_plan(study, planned, folder, jobs, console)
 
@@ -106,6 +117,7 @@ def run(
     change: Change = None,
     repetitions: Repetitions = None,
     known: Known = None,
+    redo: Redo = False,
     jobs: Jobs = 2,
     plugin: Plugins = None,
     out: Out = None,
@@ -137,6 +149,7 @@ def run(
             repetitions=repetitions,
             where=where or (),
             known=known or (),
+            redo=redo,
             jobs=jobs,
             plugins=plugins,
             backend=backend,

@@ -6,7 +6,7 @@ record without its curve is no record.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ class RunRecord:
     curve: Values | None = None
     """Mean simple regret after the initial design and after every round; None where no
     optimum is known."""
+    regret_in_box: Values | None = None
+    """The same against the best points inside the box, of a synthetic problem."""
     mean_metric: Values | None = None
     """Mean best value so far, for problems whose values have a name."""
     metric: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -61,6 +63,7 @@ class RunRecord:
         """Return the fields that are there as JSON values."""
         arrays = {
             "mean_simple_regret": self.curve,
+            "regret_inbox": self.regret_in_box,
             "mean_metric": self.mean_metric,
             "best_value": self.best_value,
             "optima": self.optima,
@@ -77,23 +80,6 @@ class RunRecord:
         entries = {name: a.tolist() for name, a in arrays.items() if a is not None}
         entries |= {name: dict(value) for name, value in named.items() if value}
         return entries | ({"source": self.source} if self.source else {})
-
-    @classmethod
-    def from_form(cls, form: Mapping[str, Any]) -> Self:
-        """Return what a record, or an entry of a pack, says of the run's mean."""
-        return cls(
-            curve=numbers_of(form.get("mean_simple_regret")),
-            mean_metric=numbers_of(form.get("mean_metric")),
-            metric=texts(form.get("metric")),
-            optima=numbers_of(form.get("optima")),
-            held_out=numbers_of(form.get("held_out")),
-            source=str(form.get("source", "")),
-            scalars=numbers(form.get("scalars")),
-            scalars_paper=numbers(form.get("scalars_paper")),
-            num_bytes=numbers(form.get("bytes")),
-            seconds=numbers(form.get("seconds")),
-            environment=texts(form.get("environment")),
-        )
 
 
 def is_number(value: Any) -> bool:

@@ -6,29 +6,26 @@
     FILE.json.gz                  a pack: all of it in one small file, mean curves only
 
 Whoever reports reads these and nothing else. A record that is cut off, malformed or
-about another run is no result: the row stays missing.
+about another run is no result: the row stays missing. A key is made of the run and of
+the code that computes it; where there is no record of the code that was asked for, one
+of the same run by other code stands for it, and is told apart.
 """
 
 import gzip
 import json
 import zlib
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
-from guidefbo.core.arrays import Values
 from guidefbo.core.checks import is_whole_number, shown
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import InputError, read_file
-from guidefbo.core.run_record import (
-    MAX_NUMBER,
-    RUN_FORMAT,
-    RunRecord,
-    is_number,
-    texts,
-)
+from guidefbo.core.run_record import MAX_NUMBER, RUN_FORMAT, texts
+from guidefbo.experiments.keys import Code, base_of, holds_all, with_code
+from guidefbo.experiments.outcome import Outcome, outcome_entry, parse_outcome
 
 STUDY_FORMAT = "guidefbo-study"
 PACK_FORMAT = "guidefbo-pack"
@@ -51,9 +48,11 @@ class Row:
     """One run that was asked for."""
 
     key: str
-    """Name of its record; equal specs have equal keys."""
+    """Name of its record; equal specs have equal keys if the code is the same."""
     spec: Mapping[str, Any]
     """Fields of the run, settings without those at their default."""
+    code: Code = field(default_factory=dict[str, str], compare=False)
+    """Code that is to compute it; known while a study is run, and not kept."""
     variant: str | None = None
     """What the study calls this kind of run, where it has a name for it."""
     group: str | None = None
@@ -99,31 +98,6 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome(RunRecord):
-    """What a finished run left behind, or what was measured in its place."""
-
-    similarity: float | None = None
-    """Task similarity, where that was measured and nothing was run."""
-    metric: Mapping[str, str] | None = None
-    """Name, unit and direction (max or min) of `curve`; None: it is a regret."""
-    curve_regret: Values | None = None
-    """Mean simple regret where `curve` is a metric and the optima are known."""
-    curve_inbox: Values | None = None
-    """Mean simple regret against the best point inside the box, where it differs."""
-    site_finals: Values | None = None
-    """The last value of every site, whose mean is the end of `curve`."""
-    code: str | None = None
-    """Fingerprint of the code that computed it."""
-
-    @property
-    def final(self) -> float:
-        """The end of the main curve."""
-        if self.curve is None:
-            raise DataError("This result is a similarity and has no curve.")
-        return float(self.curve[-1])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StudyResults:
     """What was asked for and what is there."""
 
@@ -147,8 +121,11 @@ class StudyResults:
     """Calls that ask for just these rows; none where they are not known."""
     methods: Mapping[str, MethodNote] = field(default_factory=dict[str, MethodNote])
     """What is known of the methods of the rows, by name."""
-    other_code: Collection[str] = ()
-    """Keys of the results that other code than this computed."""
+    code: Code = field(default_factory=dict[str, str])
+    """Code that was asked for last, by part; nothing where that is not known."""
+    other_code: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What made each result that is not of the study's code, by key; none where the
+    files do not say which code was asked for."""
 
     @property
     def missing(self) -> tuple[Row, ...]:
@@ -170,6 +147,29 @@ def read_study(path: str | Path) -> StudyResults:
     )
 
 
+def read_outcomes(folder: Path, rows: Iterable[Row]) -> dict[str, Outcome]:
+    """Return the outcomes of finished rows by key, of other code where need be."""
+    found = keys_by_run(folder)
+    outcomes: dict[str, Outcome] = {}
+    for row in rows:
+        others = [key for key in found.get(base_of(row.key), ()) if key != row.key]
+        for key in (row.key, *others):
+            outcome = read_record(folder / "runs" / f"{key}.json", key, row.spec)
+            if outcome is not None:
+                outcomes[row.key] = outcome
+                break
+    return outcomes
+
+
+def keys_by_run(folder: Path) -> dict[str, list[str]]:
+    """Return the keys of all files in a study's folder, by run."""
+    found: dict[str, list[str]] = {}
+    names = {path.name for path in (folder / "runs").glob("*-*.*")}
+    for key in sorted({name.partition(".")[0] for name in names}):
+        found.setdefault(base_of(key), []).append(key)
+    return found
+
+
 def read_record(path: Path, key: str, spec: Mapping[str, Any]) -> Outcome | None:
     """Return what a record says, or None where it is no whole record of that run."""
     form = _load(path)
@@ -183,16 +183,6 @@ def read_record(path: Path, key: str, spec: Mapping[str, Any]) -> Outcome | None
     if (form["format"] == RUN_FORMAT) is not ("method" in spec):
         return None
     return parse_outcome(form)
-
-
-def parse_outcome(form: Mapping[str, Any]) -> Outcome | None:
-    """Return the outcome in a record or in an entry of a pack, None if malformed."""
-    outcome = Outcome.from_form(form)
-    similarity = form.get("similarity")
-    if is_number(similarity):
-        similarity = float(cast(float, similarity))
-        return replace(outcome, curve=None, similarity=similarity)
-    return None if outcome.curve is None else outcome
 
 
 def pack_study(results: StudyResults) -> bytes:
@@ -232,6 +222,7 @@ def study_form(results: StudyResults) -> dict[str, Any]:
         "definition": dict(results.definition),
         "methods": {name: asdict(note) for name, note in results.methods.items()},
         **({"calls": calls} if calls else {}),
+        **({"code": dict(results.code)} if results.code else {}),
     }
 
 
@@ -249,23 +240,17 @@ def _row_form(row: Row) -> dict[str, Any]:
     return form
 
 
-def outcome_entry(outcome: Outcome) -> dict[str, Any]:
-    """Return an outcome as it stands in a pack: the mean curve and the totals."""
-    entry = outcome.entries()
-    if outcome.curve is not None:
-        # Seven digits tell any two regrets apart that a table or a figure shows.
-        entry["mean_simple_regret"] = [float(f"{v:.7g}") for v in outcome.curve]
-    if outcome.similarity is not None:
-        entry["similarity"] = outcome.similarity
-    if outcome.seconds:
-        entry["seconds"] = {k: round(v, 3) for k, v in outcome.seconds.items()}
-    return entry
-
-
 def record_of(outcome: Outcome, row: Row) -> dict[str, Any]:
-    """Return a record that says what a pack kept of a run."""
-    form = outcome.to_form(row.spec) | {"key": row.key} | outcome_entry(outcome)
-    return form if outcome.similarity is None else form | {"format": SIMILARITY_FORMAT}
+    """Return a record that says what a pack kept of a run, under its own key."""
+    key = with_code(base_of(row.key), outcome.parts)
+    is_run = outcome.similarity is None
+    return {
+        "format": RUN_FORMAT if is_run else SIMILARITY_FORMAT,
+        "version": VERSION,
+        "spec": dict(row.spec),
+        "key": key,
+        **outcome_entry(outcome),
+    }
 
 
 def _read_folder(folder: Path) -> StudyResults:
@@ -276,12 +261,10 @@ def _read_folder(folder: Path) -> StudyResults:
             "`guidefbo study run` wrote."
         )
     rows = _rows(form, folder)
-    outcomes: dict[str, Outcome] = {}
+    outcomes = read_outcomes(folder, rows)
     failures: dict[str, str] = {}
     for row in rows:
-        outcome = read_record(folder / "runs" / f"{row.key}.json", row.key, row.spec)
-        if outcome is not None:
-            outcomes[row.key] = outcome
+        if row.key in outcomes:
             continue
         failure = _load(folder / "runs" / f"{row.key}.failed.json")
         if failure is not None and failure.get("format") == FAILURE_FORMAT:
@@ -323,6 +306,7 @@ def _results(
 ) -> StudyResults:
     sections = form.get("sections")
     definition = form.get("definition")
+    code = texts(form.get("code"))
     return StudyResults(
         name=str(form.get("name", "study")),
         title=str(form.get("title", "")),
@@ -338,6 +322,23 @@ def _results(
         else {},
         calls=_calls(form.get("calls")),
         methods=_methods(form.get("methods")),
+        code=code,
+        other_code={
+            row.key: outcomes[row.key].code
+            for row in rows
+            if row.key in outcomes and _is_other(outcomes[row.key].parts, row, code)
+        },
+    )
+
+
+def _is_other(parts: Code, row: Row, code: Code) -> bool:
+    """Whether a result is not of the code that a study is to be of."""
+    if not code or not parts:
+        return bool(code)
+    base = base_of(row.key)
+    # The first has a version that is not the newest, the second lacks a file.
+    return not holds_all(code, parts) or (
+        base != row.key and with_code(base, parts) != row.key
     )
 
 

@@ -15,6 +15,8 @@ from guidefbo.methods.registry import register as register_method
 from guidefbo.problems.library import PROBLEMS, register_problem
 from guidefbo.problems.synthetic.function import SyntheticFunction
 
+_sources: dict[tuple[str, str], tuple[object, Plugin]] = {}
+
 
 def register(record: Strategy | Rule | SyntheticFunction) -> None:
     """Enter a strategy, a rule or a problem of one's own.
@@ -55,7 +57,14 @@ def load_plugin(plugin: Plugin) -> list[str]:
             register(record)
         except SettingsError as error:
             raise SettingsError(f"{plugin.name}: {error}") from error
+        _sources[type(record).__name__, record.name] = record, plugin
     return [record.name for record in found]
+
+
+def source_of(record: Strategy | Rule | SyntheticFunction) -> Plugin | None:
+    """Return the plugin that brought a record, None where none did."""
+    found = _sources.get((type(record).__name__, record.name))
+    return found[1] if found is not None and found[0] is record else None
 
 
 def _is_built_in(record: Any) -> bool:

@@ -6,7 +6,8 @@ common disk. `TABLE.toml` is what `guidefbo problems from-table` writes.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,18 @@ def code_of(name: str) -> Plugin | None:
 def take_code(code: Plugin) -> None:
     """Keep the text of a problem's file that another process sent."""
     _sent[code.name] = code
+
+
+@contextmanager
+def given_code(codes: Iterable[Plugin]) -> Generator[None, None, None]:
+    """Use these texts in place of the files, as long as the block lasts."""
+    before = dict(_sent)
+    _sent.update({code.name: code for code in codes})
+    try:
+        yield
+    finally:
+        _sent.clear()
+        _sent.update(before)
 
 
 def read_tasks(name: str) -> Callable[[int], Tasks]:
