@@ -76,8 +76,6 @@ class LogPosterior:
     """None: plain marginal likelihood."""
     own_noise: Values | None = None
     """(n,) noise variances of single observations, NaN where the common one holds."""
-    trend: Matrix | None = None
-    """(n, n) covariance of a trend, beside that of the process."""
 
     @classmethod
     def of(
@@ -89,7 +87,6 @@ class LogPosterior:
         *,
         groups: Indices | None = None,
         own_noise: Values | None = None,
-        trend: Matrix | None = None,
     ) -> Self:
         """Precompute what does not change during one fit."""
         cols, rows = np.triu_indices(len(X), 1)
@@ -106,7 +103,6 @@ class LogPosterior:
             noise_variance=noise_variance,
             priors=priors,
             own_noise=own_noise,
-            trend=trend,
         )
 
     def __call__(self, theta: Point) -> tuple[float, Point]:
@@ -171,8 +167,6 @@ class LogPosterior:
             flat = np.zeros(n * n)
             flat[self.places] = k
             flat[:: n + 1] = diagonal * (1.0 + jitter)
-            if self.trend is not None:
-                flat += self.trend.ravel()
             K = flat.reshape(n, n).T
             L, info = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
             if info == 0:
@@ -194,7 +188,6 @@ def fit(
     bounds: Bounds,
     groups: Indices | None = None,
     own_noise: Values | None = None,
-    trend: Matrix | None = None,
     start: Hyperparameters | None = None,
     max_iterations: int = MAX_ITERATIONS,
 ) -> Hyperparameters:
@@ -209,18 +202,11 @@ def fit(
         groups: Group of each coordinate, ascending; a group shares a lengthscale.
             None: every coordinate has its own.
         own_noise: Noise variances of single observations, NaN where the common holds.
-        trend: Covariance of a trend at the inputs, beside that of the process.
         start: Where the search starts; None: always at the same place.
         max_iterations: L-BFGS-B iterations at most.
     """
     objective = LogPosterior.of(
-        X,
-        y,
-        noise_variance,
-        priors,
-        groups=groups,
-        own_noise=own_noise,
-        trend=trend,
+        X, y, noise_variance, priors, groups=groups, own_noise=own_noise
     )
     d = len(objective.differences)
     first = np.full(d + 1, np.log(START))

@@ -24,6 +24,7 @@ References:
     pooling, here of curvatures.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -36,11 +37,7 @@ from guidefbo.agent.surrogate.curvature import (
     gradient_cross,
     mean_hessian,
 )
-from guidefbo.agent.surrogate.gp import (
-    GaussianProcess,
-    Hyperparameters,
-    conditional_std,
-)
+from guidefbo.agent.surrogate.gp import GaussianProcess, conditional_std
 from guidefbo.agent.surrogate.kernel import (
     matern52,
     matern52_with_slope,
@@ -118,6 +115,7 @@ class TrendPosterior:
         gp: GaussianProcess,
         prior: TrendPrior | None = None,
         *,
+        shares: Sequence[float] = SHARES,
         max_points: int | None = None,
     ) -> Self:
         """Return the posterior given the data and hyperparameters of a fitted process.
@@ -125,6 +123,7 @@ class TrendPosterior:
         Args:
             gp: The process without a trend.
             prior: Of the coefficients; None: the default.
+            shares: Values of ρ to choose from.
             max_points: Condition on at most that many observations, of evenly spread
                 ranks; None: on all of them.
         """
@@ -136,50 +135,16 @@ class TrendPosterior:
         trend.flat[:: len(F) + 1] += gp.noise
         kernel = matern52(gp.distances(gp.X), gp.hyper.outputscale)
         residual = gp.y - gp.hyper.mean - F @ prior.means
-        factors = [factorise(trend + share * kernel) for share in SHARES]
+        factors = [factorise(trend + share * kernel) for share in shares]
         likeliest = int(np.argmax([_evidence(L, residual) for L in factors]))
         L_inv = invert_factor(factors[likeliest])
         alpha = L_inv.T @ (L_inv @ residual)
-        s = SHARES[likeliest] * gp.hyper.outputscale
+        s = shares[likeliest] * gp.hyper.outputscale
         rest = replace(
             gp,
             hyper=replace(gp.hyper, outputscale=s),
             inverse_factor=L_inv,
             alpha=alpha,
-        )
-        weights = prior.means + prior.variances * (F.T @ alpha)  # E83
-        return cls(rest=rest, weights=weights, prior=prior)
-
-    @classmethod
-    def condition(
-        cls, gp: GaussianProcess, hyper: Hyperparameters, prior: TrendPrior
-    ) -> Self:
-        """Return the posterior of given hyperparameters, its constant mean profiled.
-
-        Args:
-            gp: Whose observations and noise are taken.
-            hyper: Of the process beside the trend; its mean is not used.
-            prior: Of the coefficients.
-        """
-        F = prior.basis(gp.X)
-        K = matern52(
-            squared_distances(gp.X, gp.X, hyper.lengthscales), hyper.outputscale
-        )
-        K += (F * prior.variances) @ F.T
-        K.flat[:: len(K) + 1] += gp.noise
-        L_inv = invert_factor(factorise(K))
-        both = np.stack([gp.y - F @ prior.means, np.ones(len(gp.y))], axis=1)
-        solved = L_inv.T @ (L_inv @ both)
-        mean = float(solved[:, 0].sum() / solved[:, 1].sum())
-        alpha = solved[:, 0] - mean * solved[:, 1]
-        Z = gp.X / hyper.lengthscales
-        rest = replace(
-            gp,
-            hyper=replace(hyper, mean=mean),
-            inverse_factor=L_inv,
-            alpha=alpha,
-            scaled=Z,
-            norms=np.einsum("ij,ij->i", Z, Z),
         )
         weights = prior.means + prior.variances * (F.T @ alpha)  # E83
         return cls(rest=rest, weights=weights, prior=prior)

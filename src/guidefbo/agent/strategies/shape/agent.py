@@ -14,16 +14,9 @@ import numpy as np
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.strategies.shape.features import ShapeFeatures
-from guidefbo.agent.strategies.shape.models import (
-    Candidate,
-    Insight,
-    study,
-    told,
-    weights_of,
-)
+from guidefbo.agent.strategies.shape.models import Candidate, Insight, weights_of
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
-from guidefbo.agent.surrogate.trend import TrendPosterior
 from guidefbo.core.arrays import Points, Values
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Address
@@ -76,7 +69,7 @@ class ShapeAgent:
 
     def study(self, posterior: GaussianProcess) -> Insight:
         """Return the models of the own data."""
-        return study(posterior, self.features)
+        return Insight.of(posterior, self.features)
 
     def upload(
         self,
@@ -88,12 +81,11 @@ class ShapeAgent:
     ) -> ShapeUpload:
         """Return what the data say of the trend: the posterior less its prior."""
         del posterior, data, held, address
-        prior = insight.own.prior.variances / insight.scale**2
-        V = insight.own.weight_variances / insight.scale**2
-        precision = 1.0 / V - 1.0 / prior
-        variances = 1.0 / np.maximum(precision, 1.0 / WIDEST)
+        vague, unit = insight.vague, insight.scale**2
+        prior, V = vague.prior.variances[1:] / unit, vague.weight_variances[1:] / unit
+        variances = 1.0 / np.maximum(1.0 / V - 1.0 / prior, 1.0 / WIDEST)
         # Where the data say nothing, neither does the estimate.
-        means = insight.own.weights / insight.scale * variances / V  # E97
+        means = vague.weights[1:] / insight.scale * variances / V  # E97
         ends = np.cumsum(self.features.sizes)[:-1]
         return ShapeUpload(
             means=tuple(np.split(np.clip(means, -LARGEST, LARGEST), ends)),
@@ -114,18 +106,12 @@ class ShapeAgent:
         """Return the models, with the others' prior where there is one."""
         candidates: tuple[Candidate, ...] = insight.candidates
         if len(packet) and self.trust != "own":
-            others = told(insight, self.features, packet)
+            others = insight.told(self.features, packet)
             candidates = (others,) if self.trust == "others" else (others, *candidates)
-        weights = weights_of(candidates)
-        models = [
-            TrendPosterior.condition(insight.gp, c.hyper, c.prior)
-            for c in candidates
-            if c.name != "none"
-        ]
         return Aimed(
             candidates=candidates,
-            weights=weights,
-            summits=np.stack([model.summit for model in models]),
+            weights=weights_of(candidates),
+            summits=np.stack([c.model.summit for c in candidates]),
         )
 
     def decision_posterior(
@@ -141,9 +127,7 @@ class ShapeAgent:
             nothing = ShapePacket(means=(), variances=())
             packet = self.aimed(self.study(posterior), nothing)
         chosen = packet.candidates[self.choose(packet.weights, address.at("model"))]
-        if chosen.name == "none":
-            return posterior
-        return TrendPosterior.condition(posterior, chosen.hyper, chosen.prior)
+        return chosen.on(posterior)
 
     def landmarks(self, packet: Aimed) -> Points | None:
         """Return where the trends are highest, for the search to start from."""

@@ -24,7 +24,10 @@ SLOPE, BEND = 12.0**0.5, 180.0**0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ShapeFeatures:
-    """The features of a domain: slopes, bends, then the options of each choice."""
+    """A basis of trends: the constant, slopes, bends, then the options of each choice.
+
+    The constant is every site's own: it is in the basis and in no message.
+    """
 
     dim: int
     """Number of coordinates."""
@@ -35,7 +38,7 @@ class ShapeFeatures:
     shares: NDArray[np.float64]
     """1/k for each of those."""
     sizes: tuple[int, ...]
-    """Features in each block, none of them empty."""
+    """Features in each block, none of them empty; the constant is in none."""
 
     @classmethod
     def of(cls, domain: Domain) -> Self:
@@ -56,14 +59,15 @@ class ShapeFeatures:
 
     @property
     def size(self) -> int:
-        """Number of features, p."""
+        """Number of features without the constant, p."""
         return sum(self.sizes)
 
     def __call__(self, X: Points) -> Matrix:
-        """Return the features at the rows of X, (n, p)."""
+        """Return the constant and the features at the rows of X, (n, 1 + p)."""
         U = X[:, self.numbers] - 0.5
         return np.hstack(
             [
+                np.ones((len(X), 1)),
                 SLOPE * U,
                 BEND * (U**2 - 1.0 / 12.0),
                 X[:, self.options] - self.shares,
@@ -71,8 +75,8 @@ class ShapeFeatures:
         )  # E90
 
     def pull_back(self, sensitivity: Matrix, X: Points) -> Points:
-        """Return Σ_a C_ba ∂φ_a(x_b)/∂x_b for sensitivities C, (b, p)."""
-        slopes, bends, options = self._parts(sensitivity)
+        """Return Σ_a C_ba ∂φ_a(x_b)/∂x_b for sensitivities C, (b, 1 + p)."""
+        _, slopes, bends, options = self._parts(sensitivity)
         gradient = np.empty(X.shape)
         U = X[:, self.numbers] - 0.5
         gradient[:, self.numbers] = SLOPE * slopes + 2.0 * BEND * U * bends
@@ -80,21 +84,21 @@ class ShapeFeatures:
         return gradient
 
     def gradient(self, x: Point) -> Matrix:
-        """Return ∂φ_a(x)/∂x_j as (d, p)."""
-        rows = self.pull_back(np.eye(self.size), np.tile(x, (self.size, 1)))
-        return rows.T
+        """Return ∂φ_a(x)/∂x_j as (d, 1 + p)."""
+        count = 1 + self.size
+        return self.pull_back(np.eye(count), np.tile(x, (count, 1))).T
 
     def terms(self, weights: Values) -> Terms:
         """Return the sum of the features with these weights."""
-        of_slopes, of_bends, of_options = self._parts(weights[None])
+        constant, of_slopes, of_bends, of_options = self._parts(weights[None])
         slopes, curvatures = np.zeros(self.dim), np.zeros(self.dim)
         slopes[self.numbers] = SLOPE * of_slopes[0]
         slopes[self.options] = of_options[0]
         curvatures[self.numbers] = BEND * of_bends[0]
         # Options are counted from their mean 1/k, and u from 1/2.
-        level = float(of_options[0] @ (0.5 - self.shares))
+        level = float(constant[0, 0] + of_options[0] @ (0.5 - self.shares))
         return Terms(level, slopes, curvatures)
 
-    def _parts(self, C: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    def _parts(self, C: Matrix) -> tuple[Matrix, Matrix, Matrix, Matrix]:
         m = len(self.numbers)
-        return C[:, :m], C[:, m : 2 * m], C[:, 2 * m :]
+        return C[:, :1], C[:, 1 : 1 + m], C[:, 1 + m : 1 + 2 * m], C[:, 1 + 2 * m :]
