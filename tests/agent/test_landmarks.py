@@ -166,9 +166,9 @@ def test_a_narrow_field_is_found_among_steps():
 
 @pytest.mark.parametrize("method", method_names())
 def test_who_points(method):
-    """The consensus alone: the others search as they always did."""
+    """The consensus and shape alone: the others search as they always did."""
     side = policy_of(Domain.box(2), method).side
-    assert isinstance(side, Pointing) == method.startswith("consensus-")
+    assert isinstance(side, Pointing) == method.startswith(("consensus-", "shape-"))
 
 
 def test_where_a_packet_points():

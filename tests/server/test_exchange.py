@@ -34,6 +34,7 @@ from guidefbo.wire.envelope import (
 from guidefbo.wire.fmtbo import ModelUpload, SharedHyperparameters
 from guidefbo.wire.fts import FeatureWeights, PeerPoint
 from guidefbo.wire.guide import OptimumUpload
+from guidefbo.wire.shape import ShapeUpload
 
 SITES = ("north", "south", "west")
 
@@ -58,6 +59,12 @@ def peak(n=0, dim=2):
 
 def design(n=0, dim=2):
     return DesignUpload(design=np.full(dim, 0.1 * n), lower_bound=n, best_mean=0.5)
+
+
+def trend(n=0, dim=2):
+    return ShapeUpload(
+        means=(np.full(dim, 0.1 * n),) * 2, variances=(np.full(dim, 0.1),) * 2
+    )
 
 
 def model(n=0, dim=2, num_probes=4, mean=None):
@@ -87,6 +94,7 @@ STRATEGIES = {
         {"dimension": optimum(dim=3), "full components": optimum(is_full=True)},
     ),
     "consensus": (peak, {"dimension": peak(dim=3)}),
+    "shape": (trend, {"sizes of the blocks": trend(dim=3)}),
     "cgp": (design, {"dimension": design(dim=3)}),
     "fmtbo": (model, MODELS),
     "fmtbo-as-run": (model, MODELS),

@@ -13,5 +13,4 @@ STRATEGY = Strategy(
     messages=(ShapeUpload, ShapePacket),
     alone={"trust": "own"},
     seconds=12.0,
-    colour="teal",
 )

@@ -32,7 +32,7 @@ class TrendFantasies:
     weights: Matrix
     """(n, m), the inverse of that covariance times the draws less their prior mean."""
     coefficients: Matrix
-    """(2d + 2, m), conditioned means of the quadratic's coefficients."""
+    """(functions, m), conditioned means of the trend's coefficients."""
 
     @classmethod
     def draw(

@@ -40,6 +40,8 @@ def sampled(weights: Values, stream: np.random.Generator) -> int:
 CHOICES: Mapping[str, Choose] = MappingProxyType(
     {"likeliest": likeliest, "sampled": sampled}
 )
+SMALLEST = 1e-9
+"""Least posterior variance, as a share of the prior one: rounding hides less."""
 TRUSTS = ("evidence", "others", "own")
 """By its evidence, always, or never."""
 
@@ -82,7 +84,9 @@ class ShapeAgent:
         """Return what the data say of the trend: the posterior less its prior."""
         del posterior, data, held, address
         vague, unit = insight.vague, insight.scale**2
-        prior, V = vague.prior.variances[1:] / unit, vague.weight_variances[1:] / unit
+        prior = vague.prior.variances[1:] / unit
+        # The difference of two like numbers may come out as nought or less.
+        V = np.maximum(vague.weight_variances[1:] / unit, SMALLEST * prior)
         variances = 1.0 / np.maximum(1.0 / V - 1.0 / prior, 1.0 / WIDEST)
         # Where the data say nothing, neither does the estimate.
         means = vague.weights[1:] / insight.scale * variances / V  # E97
@@ -111,7 +115,12 @@ class ShapeAgent:
         return Aimed(
             candidates=candidates,
             weights=weights_of(candidates),
-            summits=np.stack([c.model.summit for c in candidates]),
+            summits=np.stack(
+                [
+                    self.features.settled(c.model.summit, c.model.weights)
+                    for c in candidates
+                ]
+            ),
         )
 
     def decision_posterior(

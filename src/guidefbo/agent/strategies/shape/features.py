@@ -72,7 +72,7 @@ class ShapeFeatures:
                 BEND * (U**2 - 1.0 / 12.0),
                 X[:, self.options] - self.shares,
             ]
-        )  # E90
+        )  # E98
 
     def pull_back(self, sensitivity: Matrix, X: Points) -> Points:
         """Return Σ_a C_ba ∂φ_a(x_b)/∂x_b for sensitivities C, (b, 1 + p)."""
@@ -98,6 +98,18 @@ class ShapeFeatures:
         # Options are counted from their mean 1/k, and u from 1/2.
         level = float(constant[0, 0] + of_options[0] @ (0.5 - self.shares))
         return Terms(level, slopes, curvatures)
+
+    def settled(self, x: Point, weights: Values) -> Point:
+        """Return a point with every choice at its option of highest weight."""
+        settled, m = x.copy(), len(self.numbers)
+        first = 0
+        for size in self.sizes[2:] if m else self.sizes:
+            block = slice(first, first + size)
+            columns, of_options = self.options[block], weights[1 + 2 * m :][block]
+            settled[columns] = 0.0
+            settled[columns[np.argmax(of_options)]] = 1.0
+            first += size
+        return settled
 
     def _parts(self, C: Matrix) -> tuple[Matrix, Matrix, Matrix, Matrix]:
         m = len(self.numbers)

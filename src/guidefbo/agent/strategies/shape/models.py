@@ -32,6 +32,8 @@ SIZES = (VAGUE, 0.1, 0.01)
 """Variances that the coefficients of an own trend may have."""
 SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)
 """Shares of the fitted process's variance that may be left beside a trend."""
+SMALLEST_SCALE = 1e-100
+"""Standard deviations below it count as none: their squares would be zero."""
 MAX_POINTS = 256
 """Observations the models are compared on: more change little, at cubic cost."""
 
@@ -58,7 +60,7 @@ class Insight:
     gp: GaussianProcess
     """The process without a trend."""
     scale: float
-    """Standard deviation of the values."""
+    """Standard deviation of the values, 1 where they are equal."""
     vague: TrendPosterior
     """The model with a vague trend, of which an upload is made."""
     candidates: tuple[Candidate, Candidate]
@@ -73,7 +75,8 @@ class Insight:
             features: Of the search space.
         """
         # Equal values have a standard deviation of rounding error, not of zero.
-        scale = float(gp.y.std()) if np.ptp(gp.y) > 0.0 else 1.0
+        std, rounding = float(gp.y.std()), 1e-12 * float(np.abs(gp.y).max())
+        scale = std if std > max(rounding, SMALLEST_SCALE) else 1.0
         nothing = np.zeros(features.size)
         trends = [
             _model(gp, features, scale, nothing, nothing + size) for size in SIZES

@@ -1,0 +1,534 @@
+"""The shape agent: its features, what it sends, and how far it believes the others."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+from tests.agent.numerics import differences, make_gp
+from tests.site.sites import LIGHTER, SPACES, in_space, quietly, told
+
+from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.decision.ei import ExpectedImprovement
+from guidefbo.agent.decision.nei import NoisyExpectedImprovement
+from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
+from guidefbo.agent.decision.ts import GridThompsonSampling, ThompsonSampling
+from guidefbo.agent.decision.ucb import UpperConfidenceBound
+from guidefbo.agent.strategies.shape.agent import CHOICES, likeliest, sampled
+from guidefbo.agent.strategies.shape.features import ShapeFeatures
+from guidefbo.agent.strategies.shape.models import (
+    LEVEL,
+    MAX_POINTS,
+    SHARES,
+    SIZES,
+    VAGUE,
+    Insight,
+    weights_of,
+)
+from guidefbo.agent.strategies.shape.settings import ShapeSettings
+from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.agent.surrogate.kernel import matern52, squared_distances
+from guidefbo.agent.surrogate.model import Model
+from guidefbo.agent.surrogate.priors import Priors
+from guidefbo.agent.surrogate.snapped import SnappedPosterior
+from guidefbo.core.domain import Domain
+from guidefbo.core.errors import SettingsError, WireError
+from guidefbo.core.settings import make
+from guidefbo.core.streams import Purpose, Streams
+from guidefbo.methods.registry import find_method
+from guidefbo.testing import check_agent_side, check_codec, check_posterior
+from guidefbo.testing.codec import encode
+from guidefbo.wire.shape import LARGEST, SHARPEST, WIDEST, ShapePacket
+
+MODEL = Model(noise_std=0.1, priors=Priors())
+MIXED = SPACES["mixed"].domain
+"""x, n, the three options of a drug, warm."""
+NOTHING = ShapePacket(means=(), variances=())
+
+
+def agent(domain=None, **settings):
+    domain = Domain.box(3) if domain is None else domain
+    return make(ShapeSettings, settings).build(domain, MODEL, SearchSettings())
+
+
+def address(t=1, seed=0):
+    return Streams(seed).of(0, t)
+
+
+def packet(sizes, mean=0.3, variance=0.1):
+    means = np.full(sum(sizes), mean) if np.ndim(mean) == 0 else mean
+    ends = np.cumsum(sizes)[:-1]
+    return ShapePacket(
+        means=tuple(np.split(means, ends)),
+        variances=tuple(np.full(n, variance) for n in sizes),
+    )
+
+
+def upload(side, gp, held=None):
+    data = Dataset(X=gp.X, y=gp.y)
+    return side.upload(gp, data, side.study(gp), held, address())
+
+
+def trending(n, beta, seed=0, noise_std=0.1):
+    """Return a process that has seen a trend of these coefficients, and its side.
+
+    Values have about the standard deviation |β|, which is 1 here.
+    """
+    side, rng = agent(Domain.box(len(beta) // 2)), np.random.default_rng(seed)
+    X = rng.random((n, len(beta) // 2))
+    y = side.features(X)[:, 1:] @ beta + noise_std * rng.standard_normal(n)
+    fitted = MODEL.fit(Dataset(X=X, y=y))
+    return fitted.posterior, side
+
+
+# Features.
+
+
+@pytest.mark.parametrize("d", [1, 4])
+def test_features_of_numbers(d):
+    """E98: the constant, slopes, bends."""
+    features = ShapeFeatures.of(Domain.box(d))
+    assert (features.sizes, features.size) == ((d, d), 2 * d)
+    X = np.random.default_rng(0).random((5, d))
+    for x, row in zip(X, features(X), strict=True):
+        slopes = [12**0.5 * (t - 0.5) for t in x]
+        bends = [180**0.5 * ((t - 0.5) ** 2 - 1 / 12) for t in x]
+        assert row == pytest.approx([1.0, *slopes, *bends], rel=1e-12)
+
+
+def test_features_of_numbers_have_mean_nought_and_variance_one():
+    """E98: over the cube, by a quadrature that is exact here; and uncorrelated."""
+    nodes, w = np.polynomial.legendre.leggauss(5)
+    Phi = ShapeFeatures.of(Domain.box(1))(0.5 + 0.5 * nodes[:, None])
+    np.testing.assert_allclose(Phi.T @ (0.5 * w[:, None] * Phi), np.eye(3), atol=1e-14)
+
+
+def test_features_of_choices():
+    """E98: centred indicators; a yes or no is a number."""
+    features = ShapeFeatures.of(MIXED)
+    assert features.sizes == (3, 3, 3)
+    X = np.array([[0.5, 0.5, 0.0, 1.0, 0.0, 0.75]])
+    row = features(X)[0]
+    assert row[1:4] == pytest.approx([0.0, 0.0, 12**0.5 / 4])
+    assert row[7:] == pytest.approx([-1 / 3, 2 / 3, -1 / 3])
+
+
+def test_features_of_choices_alone():
+    choice = MIXED.blocks[0][1]
+    features = ShapeFeatures.of(Domain(dim=6, blocks=((0, choice), (3, choice))))
+    assert (features.sizes, features.size) == ((3, 3), 6)
+    row = features(np.array([[1.0, 0.0, 0.0, 0.0, 0.0, 1.0]]))[0]
+    assert row == pytest.approx(np.array([3, 2, -1, -1, -1, -1, 2]) / 3)
+    weights = np.array([0.0, -1.0, 0.7, 0.3, 0.1, 0.2, -0.3])
+    best = features.settled(np.full(6, 0.5), weights)
+    assert best.tolist() == [0.0, 1.0, 0.0, 0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("domain", [Domain.box(3), MIXED], ids=["box", "mixed"])
+def test_features_as_terms_and_their_gradients(domain):
+    """Against the features themselves and their differences."""
+    features, rng = ShapeFeatures.of(domain), np.random.default_rng(1)
+    X = rng.random((4, domain.dim))
+    weights = rng.standard_normal(1 + features.size)
+    level, slopes, curvatures = features.terms(weights)
+    U = X - 0.5
+    as_terms = level + U @ slopes + (U**2 - 1 / 12) @ curvatures
+    assert as_terms == pytest.approx(features(X) @ weights, rel=1e-12)
+    C = rng.standard_normal((4, 1 + features.size))
+    for c, x, pulled in zip(C, X, features.pull_back(C, X), strict=True):
+        slope = differences(lambda Y, c=c: features(Y) @ c, x[None])[0]
+        assert pulled == pytest.approx(slope, rel=1e-7, abs=1e-7)
+        assert features.gradient(x) @ c == pytest.approx(pulled, rel=1e-12, abs=1e-12)
+
+
+def test_numbers_are_left_where_they_are_when_choices_settle():
+    features = ShapeFeatures.of(MIXED)
+    weights = np.zeros(10)
+    weights[-3:] = [0.2, 0.5, 0.4]
+    x = np.array([0.1, 0.9, 1.0, 1.0, 1.0, 0.75])
+    assert features.settled(x, weights).tolist() == [0.1, 0.9, 0.0, 1.0, 0.0, 0.75]
+
+
+# The models.
+
+
+def dense(gp, model):
+    """Return mean and covariance of the observed values, written out."""
+    F, prior = model.prior.basis(gp.X), model.prior
+    q = squared_distances(gp.X, gp.X, gp.hyper.lengthscales)
+    K = matern52(q, model.rest.hyper.outputscale) + np.diag(gp.noise)
+    return gp.hyper.mean + F @ prior.means, K + F @ np.diag(prior.variances) @ F.T
+
+
+def test_evidence_is_the_density_of_the_values():
+    """E96: of all three models, against a multivariate normal's."""
+    gp, side = make_gp(14, 3), agent()
+    insight = side.study(gp)
+    others = insight.told(side.features, packet((3, 3)))
+    candidates = (others, *insight.candidates)
+    logs = []
+    for candidate in candidates:
+        mean, cov = dense(gp, candidate.model)
+        logs.append(multivariate_normal(mean, cov).logpdf(gp.y))
+        assert candidate.model.evidence - 7 * np.log(2 * np.pi) == pytest.approx(
+            logs[-1], rel=1e-9
+        )
+    expected = np.exp(logs) / np.exp(logs).sum()
+    assert weights_of(candidates) == pytest.approx(expected, rel=1e-6)
+
+
+def test_models_have_the_priors_they_should():
+    """In standard deviations of the values; the constant is never told."""
+    gp, side = make_gp(14, 3), agent()
+    insight, s2 = side.study(gp), gp.y.var()
+    own, none = insight.candidates
+    assert insight.scale == pytest.approx(gp.y.std())
+    vague = insight.vague.prior
+    assert vague.variances == pytest.approx(s2 * np.array([LEVEL] + [VAGUE] * 6))
+    assert min(abs(own.model.prior.variances[1] / s2 - size) for size in SIZES) < 1e-9
+    assert none.model.prior.variances == pytest.approx([s2 * LEVEL] + [0.0] * 6)
+    assert none.model.rest.hyper.outputscale == gp.hyper.outputscale
+    for candidate in (own, insight.told(side.features, packet((3, 3)))):
+        share = candidate.model.rest.hyper.outputscale / gp.hyper.outputscale
+        assert min(abs(share - each) for each in SHARES) < 1e-12
+    told_ = insight.told(side.features, packet((3, 3))).model.prior
+    assert told_.means == pytest.approx(gp.y.std() * np.array([0.0] + [0.3] * 6))
+    assert told_.variances == pytest.approx(s2 * np.array([LEVEL] + [0.1] * 6))
+
+
+def test_the_own_trend_is_the_likeliest_of_its_sizes():
+    gp, side = trending(30, np.full(6, 1 / 6**0.5))
+    insight = side.study(gp)
+    own = insight.candidates[0].model
+    assert own.evidence >= insight.vague.evidence
+    assert own.evidence >= insight.candidates[1].model.evidence
+
+
+@pytest.mark.parametrize("domain", [Domain.box(2), MIXED], ids=["box", "mixed"])
+def test_contract_of_the_posteriors(domain):
+    """Gradients by differences, fantasies, paths: all that a rule may ask."""
+    gp, side = make_gp(12, domain.dim, noise_variance=0.02), agent(domain)
+    insight = side.study(gp)
+    others = insight.told(side.features, packet(side.features.sizes))
+    for candidate in (others, *insight.candidates):
+        check_posterior(candidate.on(gp))
+
+
+RULES = {
+    "ucb": UpperConfidenceBound(beta=4.0),
+    "nei": NoisyExpectedImprovement(num_fantasies=16),
+    "ei": ExpectedImprovement(),
+    "ts": ThompsonSampling(num_features=64),
+    "ts-grid": GridThompsonSampling(num_points=64),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("space", ["box", "mixed", "cut", "tiny"])
+def test_every_rule_decides_on_it(name, space):
+    """On a box, among steps and options, under constraints, among options alone."""
+    domain = SPACES[space].domain
+    side = agent(domain)
+    X = domain.sample(10, np.random.default_rng(0))
+    gp = MODEL.fit(Dataset(X=X, y=np.sin(3.0 * X.sum(axis=1)))).posterior
+    received = side.aimed(side.study(gp), packet(side.features.sizes))
+    posterior = side.decision_posterior(gp, received, 1, address())
+    if domain.is_discrete:
+        posterior = SnappedPosterior(inner=posterior, domain=domain)
+    acquisition = RULES[name].acquisition(posterior, Streams(1).at(Purpose.RULE))
+    search = SearchSettings(num_raw=16, num_starts=3, num_iterations=4)
+    near = domain.admit(side.landmarks(received))
+    x = maximise_acquisition(
+        acquisition, domain, search, Streams(1).at(Purpose.SEARCH), near=near
+    )
+    assert np.array_equal(domain.snap(x[None])[0], x)
+    best = acquisition.value(domain.sample(200, np.random.default_rng(2)))
+    assert acquisition.value(x[None])[0] >= np.quantile(best, 0.9) - 1e-9
+
+
+def test_few_points_compare_the_models_and_all_decide():
+    n = MAX_POINTS + 40
+    gp, side = make_gp(n, 2), agent(Domain.box(2))
+    insight = side.study(gp)
+    assert len(insight.vague.y) == MAX_POINTS
+    decided = side.decision_posterior(gp, side.aimed(insight, NOTHING), 1, address())
+    assert len(decided.y) == n
+
+
+# What is sent.
+
+
+@pytest.mark.parametrize("n", [3, 40])
+@pytest.mark.parametrize("domain", [Domain.box(3), MIXED], ids=["box", "mixed"])
+def test_upload_is_what_the_data_add_to_the_prior(domain, n):
+    """E97: Bayesian linear regression, posterior precision less the prior's.
+
+    Fewer observations than coefficients, and more.
+    """
+    side, gp = agent(domain), make_gp(n, domain.dim)
+    message = upload(side, gp)
+    assert message.sizes == side.features.sizes
+    scale = gp.y.std()
+    F = side.features(gp.X)
+    q = squared_distances(gp.X, gp.X, gp.hyper.lengthscales)
+    rest = side.study(gp).vague.rest.hyper.outputscale
+    K = (matern52(q, rest) + np.diag(gp.noise)) / scale**2
+    y = (gp.y - gp.hyper.mean) / scale
+    S = np.array([LEVEL] + [VAGUE] * side.features.size)
+    cov = np.linalg.inv(np.diag(1.0 / S) + F.T @ np.linalg.solve(K, F))
+    b, V = (cov @ F.T @ np.linalg.solve(K, y))[1:], np.diagonal(cov)[1:]
+    precision = 1.0 / V - 1.0 / S[1:]
+    variances = np.clip(1.0 / precision, SHARPEST, WIDEST)
+    known = precision > 2.0 / WIDEST
+    assert known.sum() > 2
+    assert np.concatenate(message.variances)[known] == pytest.approx(
+        variances[known], rel=1e-6
+    )
+    means = np.clip(b / (V * precision), -LARGEST, LARGEST)
+    assert np.concatenate(message.means)[known] == pytest.approx(
+        means[known], rel=1e-5, abs=1e-6
+    )
+
+
+def test_upload_finds_the_coefficients():
+    """E97: within the errors that it claims."""
+    beta = np.array([0.6, -0.4, 0.2, -0.5, -0.3, 0.3])
+    gp, side = trending(60, beta / np.linalg.norm(beta))
+    message = upload(side, gp)
+    # In standard deviations of the values, of which 60 are at hand.
+    found = np.concatenate(message.means) * gp.y.std() * np.linalg.norm(beta)
+    error = np.sqrt(np.concatenate(message.variances))
+    assert (np.abs(found - beta) < 4.0 * error + 0.05).all()
+    assert (error < 0.3).all()
+
+
+@pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.7],
+        [0.3, 0.3, 0.3],
+        [0.0, 0.0],
+        [0.0, 1e-300, 0.0],
+        [1e9, -1e9, 0.0, 5.0],
+        [1e8, 1e8 + 1e-7, 1e8],
+    ],
+    ids=str,
+)
+def test_little_data_give_a_message_and_a_decision(values, d):
+    """One value, equal values, values of absurd size, one input twice."""
+    y = np.array(values)
+    X = np.random.default_rng(0).random((len(y), d))
+    X[1:2] = X[:1]
+    gp, side = MODEL.fit(Dataset(X=X, y=y)).posterior, agent(Domain.box(d))
+    check_codec(upload(side, gp))
+    for received in (NOTHING, packet((d, d)), packet((d, d), LARGEST, SHARPEST)):
+        aimed = side.aimed(side.study(gp), received)
+        assert aimed.weights.sum() == pytest.approx(1.0)
+        assert np.isfinite(side.landmarks(aimed)).all()
+        decided = side.decision_posterior(gp, aimed, 1, address())
+        mean, std = decided.predict(X)
+        assert np.isfinite(mean).all()
+        assert (std > 0.0).all()
+
+
+@pytest.mark.parametrize("factor", [1e-8, 1e8])
+def test_units_of_the_values_do_not_matter(factor):
+    """The same message and the same weights, hyperparameters in the same units."""
+    gp, side = make_gp(20, 3), agent()
+    hyper = replace(
+        gp.hyper,
+        outputscale=factor**2 * gp.hyper.outputscale,
+        mean=factor * gp.hyper.mean,
+        noise_variance=factor**2 * gp.hyper.noise_variance,
+    )
+    other = GaussianProcess.condition(gp.X, factor * gp.y, hyper)
+    first, second = upload(side, gp), upload(side, other)
+    for name in ("means", "variances"):
+        np.testing.assert_allclose(
+            np.concatenate(getattr(second, name)),
+            np.concatenate(getattr(first, name)),
+            rtol=1e-6,
+        )
+    weights = [
+        side.aimed(side.study(each), packet((3, 3))).weights for each in (gp, other)
+    ]
+    np.testing.assert_allclose(*weights, rtol=1e-6)
+
+
+def test_exact_data_claim_no_more_than_the_sharpest():
+    """Posterior variances beyond rounding; nothing is divided by nought."""
+    beta = np.array([0.8, -0.6])
+    side = agent(Domain.box(1))
+    X = np.linspace(0.0, 1.0, 60)[:, None]
+    y = side.features(X)[:, 1:] @ beta
+    hyper = replace(
+        make_gp(3, 1).hyper, mean=0.0, outputscale=1e-9, noise_variance=1e-12
+    )
+    message = upload(side, GaussianProcess.condition(X, y, hyper))
+    assert np.concatenate(message.variances).tolist() == [SHARPEST] * 2
+    assert np.concatenate(message.means) * y.std() == pytest.approx(beta, rel=1e-3)
+
+
+def test_upload_ignores_what_was_received():
+    gp, side = make_gp(20, 3), agent()
+    first, second = (upload(side, gp, held) for held in (None, packet((3, 3))))
+    assert encode(first) == encode(second)
+
+
+# What is made of the answer.
+
+
+BETA = np.array([0.5, -0.3, 0.4, -0.3, 0.2, -0.4, -0.2, 0.3, 0.2, -0.2])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_others_are_believed_where_they_are_right(seed):
+    """E96: the true coefficients, the same with reversed signs, and nonsense.
+
+    Twelve observations cannot tell ten coefficients by themselves.
+    """
+    gp, side = trending(12, BETA / np.linalg.norm(BETA), seed)
+    insight = side.study(gp)
+    right = BETA / np.linalg.norm(BETA) / gp.y.std()
+    rng = np.random.default_rng(seed)
+    nonsense = rng.choice([-1.0, 1.0], 10) * 3.0
+    weights = {
+        name: side.aimed(insight, packet((5, 5), told_, 0.01)).weights[0]
+        for name, told_ in (
+            ("right", right),
+            ("reversed", -right),
+            ("nonsense", nonsense),
+        )
+    }
+    assert weights["right"] > 0.9
+    assert weights["reversed"] < 0.01
+    assert weights["nonsense"] < 1e-6
+
+
+def test_a_packet_that_is_not_believed_changes_nothing():
+    gp, side = trending(12, BETA / np.linalg.norm(BETA))
+    insight = side.study(gp)
+    hostile = packet((5, 5), -np.sign(BETA) * LARGEST, SHARPEST)
+    alone, lied_to = (
+        side.decision_posterior(gp, side.aimed(insight, sent), 1, address())
+        for sent in (NOTHING, hostile)
+    )
+    X = np.random.default_rng(0).random((5, 5))
+    assert np.array_equal(alone.predict(X), lied_to.predict(X))
+
+
+def test_trust_says_which_models_there_are():
+    gp = make_gp(14, 3)
+    names = {
+        trust: [
+            [c.name for c in side.aimed(side.study(gp), sent).candidates]
+            for sent in (packet((3, 3)), NOTHING)
+        ]
+        for trust in ("evidence", "others", "own")
+        for side in (agent(trust=trust),)
+    }
+    alone = ["own", "none"]
+    assert names == {
+        "evidence": [["others", *alone], alone],
+        "others": [["others"], alone],
+        "own": [alone, alone],
+    }
+
+
+def test_a_lone_site_decides_by_the_evidence_of_its_own():
+    """Without a packet, and with one that says nothing."""
+    gp, side = trending(25, BETA[:6] / np.linalg.norm(BETA[:6]))
+    X = np.random.default_rng(0).random((5, 3))
+    first, second = (
+        side.decision_posterior(gp, sent, 1, address())
+        for sent in (None, side.aimed(side.study(gp), NOTHING))
+    )
+    assert np.array_equal(first.predict(X), second.predict(X))
+    insight = side.study(gp)
+    best = max(insight.candidates, key=lambda c: c.model.evidence)
+    np.testing.assert_allclose(first.predict(X), best.model.predict(X), rtol=1e-9)
+
+
+def test_imagined_values_are_decided_on_too():
+    """The model is that of the observed ones, conditioned on what is imagined."""
+    gp, side = make_gp(14, 2), agent(Domain.box(2))
+    aimed = side.aimed(side.study(gp), packet((2, 2)))
+    more = GaussianProcess.condition(
+        np.vstack([gp.X, [[0.5, 0.5]]]),
+        np.append(gp.y, 0.2),
+        gp.hyper,
+        np.append(gp.noise, 1e-6),
+    )
+    decided = side.decision_posterior(more, aimed, 1, address())
+    chosen = aimed.candidates[int(np.argmax(aimed.weights))].model
+    assert decided.predict(more.X[-1:])[0] == pytest.approx(0.2, abs=1e-3)
+    assert decided.prior is chosen.prior
+    assert decided.rest.hyper.outputscale == pytest.approx(
+        chosen.rest.hyper.outputscale
+    )
+
+
+def test_choosing():
+    weights = np.array([0.2, 0.5, 0.3])
+    assert likeliest(weights, address().at("model")) == 1
+    drawn = [sampled(weights, address(t).at("model")) for t in range(1, 1001)]
+    shares = np.bincount(drawn, minlength=3) / 1000
+    # Four standard errors of a share of a half.
+    assert shares == pytest.approx(weights, abs=4 * 0.5 / 1000**0.5)
+    assert agent(choice="sampled").choose is CHOICES["sampled"]
+    assert agent().choose is likeliest
+
+
+def test_landmarks_are_summits_of_the_trends():
+    """Every choice at the option of highest coefficient."""
+    side = agent(MIXED, trust="others")
+    X = MIXED.sample(9, np.random.default_rng(0))
+    gp = MODEL.fit(Dataset(X=X, y=X[:, 0])).posterior
+    means = np.zeros(9)
+    means[:3], means[6:] = [0.5, -0.5, 0.1], [0.4, 0.5, -0.9]
+    sent = packet(side.features.sizes, means, SHARPEST)
+    (x,) = side.landmarks(side.aimed(side.study(gp), sent))
+    assert x[2:5].tolist() == [0.0, 1.0, 0.0]
+    assert x[1] == 0.0
+
+
+@pytest.mark.parametrize("trust", ["evidence", "others", "own"])
+def test_contract(trust):
+    packets = [packet((3, 3)), NOTHING]
+    misfits = [packet((2, 2)), packet((3,)), packet((3, 3, 2))]
+    check_agent_side(agent(trust=trust), packets=packets, misfits=misfits)
+
+
+def test_packets_of_another_space_are_refused():
+    words = r"blocks of \[3, 3\] coefficients, got \[2, 2\]"
+    with pytest.raises(WireError, match=words):
+        agent().check(packet((2, 2)), 3)
+
+
+@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("num_results", [1, 5])
+def test_every_space(name, num_results):
+    """Choices, steps, constraints; one result and several; nobody else there."""
+    site = told(name, num_results, method="shape-ucb", settings=LIGHTER)
+    message = site.upload().body
+    check_codec(message)
+    assert message.sizes == ShapeFeatures.of(site.space.domain).sizes
+    with quietly():
+        # The first is still running when the second is asked for.
+        trials = site.ask(2)
+    assert all(in_space(site.space, trial.values) for trial in trials)
+
+
+def test_settings_that_are_refused():
+    with pytest.raises(SettingsError, match="trust must be one of evidence, others"):
+        find_method("shape-ucb").check({"trust": "me"})
+    with pytest.raises(SettingsError, match="choice must be one of likeliest, sampled"):
+        agent(choice="best")
+
+
+def test_insight_is_a_function_of_the_posterior():
+    gp = make_gp(9, 2)
+    features = ShapeFeatures.of(Domain.box(2))
+    first, second = (Insight.of(each, features) for each in (gp, replace(gp)))
+    assert np.array_equal(first.vague.weights, second.vague.weights)

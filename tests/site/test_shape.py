@@ -1,0 +1,117 @@
+"""Sites that exchange what their objectives look like in the large."""
+
+import numpy as np
+import pytest
+from tests.site.sites import SPACES, handed, in_space, make, packet, quietly, told
+
+from guidefbo import Agent
+from guidefbo.core.errors import GuidanceWarning, WireError
+from guidefbo.server.exchange import merge
+from guidefbo.wire.codec import read
+from guidefbo.wire.envelope import PacketHead
+from guidefbo.wire.shape import ShapePacket
+
+METHOD = "shape-ucb"
+
+
+def federation(name, num_sites=2, num_results=4, **options):
+    return {
+        f"site {n}": told(
+            name, num_results, seed=n, agent_id=n, **{"method": METHOD} | options
+        )
+        for n in range(num_sites)
+    }
+
+
+def exchanged(sites, **options):
+    """Return the packets of an exchange among some sites."""
+    uploads = {place: site.upload() for place, site in sites.items()}
+    return merge(uploads, method=METHOD, **options)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_sites_exchange_and_go_on(name):
+    sites = federation(name)
+    packets = exchanged(sites)
+    assert packets.keys() == sites.keys()
+    site = sites["site 0"]
+    assert site.receive(packets["site 0"]).state == "active"
+    with quietly():
+        trial = site.ask()
+    assert in_space(site.space, trial.values)
+
+
+@pytest.mark.parametrize("method", ["shape-nei", "shape-ts", "shape-ts-grid"])
+def test_every_rule(method):
+    sites = federation("mixed", method=method)
+    packets = merge({p: s.upload() for p, s in sites.items()}, method=method)
+    site = sites["site 0"]
+    site.receive(packets["site 0"])
+    assert site.ask().guided
+
+
+def test_a_packet_has_the_form_of_an_upload():
+    """E95: of the other one's, where there are two."""
+    sites = federation("mixed")
+    packets = exchanged(sites, settings={"pooling": "moments"})
+    heard = read(packets["site 0"], ShapePacket, PacketHead).body
+    sent = sites["site 1"].upload().body
+    assert heard.sizes == sent.sizes == (3, 3, 3)
+    theirs, ours = (np.concatenate(each.means) for each in (sent, heard))
+    assert (np.abs(ours) <= np.abs(theirs)).all()
+    assert (np.sign(ours) == np.sign(theirs)).all()
+
+
+def test_running_and_failed_trials_are_reckoned_with():
+    """Several questions in a row differ, and a failure is no end."""
+    sites = federation("box", num_results=5)
+    packets = exchanged(sites)
+    site = sites["site 0"]
+    site.receive(packets["site 0"])
+    with quietly():
+        first, second, third = site.ask(3)
+        places = {tuple(t.values.values()) for t in (first, second, third)}
+        assert len(places) == 3
+        site.tell(first, failed="burst")
+        site.tell(second, 0.3)
+        assert in_space(site.space, site.ask().values)
+    assert len(site.upload().body) == 4
+
+
+def test_alone_a_site_hears_that_there_is_nobody():
+    site, hermit = (told("box", 5, method=METHOD, seed=3) for _ in range(2))
+    packets = merge({"here": site.upload()}, method=METHOD)
+    said = site.receive(packets["here"])
+    assert (said.state, said.packet) == ("none", None)
+    trial = site.ask()
+    assert not trial.guided
+    assert trial.values == hermit.ask().values
+
+
+def test_a_site_survives_its_file(tmp_path):
+    sites = federation("mixed")
+    site = sites["site 0"]
+    site.receive(exchanged(sites)["site 0"])
+    site.save(tmp_path / "a.json")
+    loaded = Agent.load(tmp_path / "a.json")
+    assert loaded.guidance.state == "active"
+    assert loaded.ask().values == site.ask().values
+
+
+def test_a_plot_has_no_field_to_draw(tmp_path):
+    sites = federation("mixed")
+    site = sites["site 0"]
+    site.receive(exchanged(sites)["site 0"])
+    site.plot(tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").stat().st_size > 1000
+
+
+def test_messages_of_another_method_or_space_are_refused():
+    site = told("box", 4, method=METHOD)
+    with pytest.warns(GuidanceWarning, match=r"guide\.packet"):
+        assert site.receive(handed(site, packet(2))).state == "none"
+    with pytest.raises(WireError, match=r"shape\.upload"):
+        merge({"b": told("box", 4).upload()}, method=METHOD)
+    line = exchanged(federation("line"))
+    with pytest.warns(GuidanceWarning, match="another search space"):
+        assert make("box", method=METHOD).receive(line["site 0"]).state == "none"

@@ -1,0 +1,157 @@
+"""Messages of the shape strategy: coefficients of a trend up, their prior down."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from tests.trends import coefficients
+from tests.wire.envelopes import framed, message
+
+from guidefbo.core.errors import WireError
+from guidefbo.testing import check_codec
+from guidefbo.testing.codec import decode, encode
+from guidefbo.wire.cost import Cost
+from guidefbo.wire.shape import (
+    LARGEST,
+    MAX_BLOCKS,
+    SHARPEST,
+    WIDEST,
+    ShapePacket,
+    ShapeUpload,
+)
+
+BODY = {
+    "means": [[0.1, -0.2], [0.3, 0.4], [0.5, -0.5, 0.0]],
+    "variances": [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6, 0.7]],
+}
+EMPTY = {"means": [], "variances": []}
+KINDS = {"shape.upload": ShapeUpload, "shape.packet": ShapePacket}
+
+
+def flat(kind, *sizes, mean=0.5, variance=0.1):
+    return kind(
+        means=tuple(np.full(n, mean) for n in sizes),
+        variances=tuple(np.full(n, variance) for n in sizes),
+    )
+
+
+@given(coefficients())
+def test_messages_survive_the_wire(given):
+    for kind in KINDS.values():
+        check_codec(kind(**given))
+
+
+def test_a_packet_that_says_nothing_survives_the_wire():
+    check_codec(flat(ShapePacket))
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (10, 10), (2, 2, 3, 5), (4,)], ids=str)
+def test_sizes(sizes):
+    """E95: 2p scalars either way, none where nobody else has spoken."""
+    for kind in KINDS.values():
+        sent = flat(kind, *sizes)
+        assert sent.sizes == sizes
+        assert len(sent) == sum(sizes)
+        assert Cost.of(encode(sent)).scalars == 2 * sum(sizes)
+    assert Cost.of(encode(flat(ShapePacket))).scalars == 0
+
+
+def test_bytes_are_what_they_are_said_to_be():
+    """E95."""
+    sent = flat(ShapeUpload, 1, 2, mean=-1.0, variance=0.25)
+    body = b'{"means":[[-1.0],[-1.0,-1.0]],"variances":[[0.25],[0.25,0.25]]}'
+    assert encode(sent) == framed("shape.upload", body)
+    nothing = framed("shape.packet", b'{"means":[],"variances":[]}')
+    assert encode(flat(ShapePacket)) == nothing
+    assert len(decode(nothing, ShapePacket)) == 0
+
+
+def test_messages_are_frozen_copies():
+    mine = np.array([0.2, 0.4])
+    sent = ShapeUpload(means=(mine,), variances=(np.full(2, 0.1),))
+    mine[:] = 0.9
+    assert sent.means[0].tolist() == [0.2, 0.4]
+    with pytest.raises(ValueError, match="read-only"):
+        sent.variances[0][0] = 0.5
+
+
+def changed(name, block, value):
+    """Return a body with one block, or one field, replaced."""
+    if block is None:
+        return {**BODY, name: value}
+    blocks = list(BODY[name])
+    blocks[block] = value
+    return {**BODY, name: blocks}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("name", "block", "value", "words"),
+    [
+        ("means", 0, [0.1], "same sizes"),
+        ("means", 0, [], "none of them empty"),
+        ("means", 0, 0.1, "lists 1 deep"),
+        ("means", 0, [[0.1, 0.2]], "lists 1 deep"),
+        ("means", 0, [0.1, None], "finite numbers"),
+        ("means", 0, [0.1, "0.2"], "finite numbers"),
+        ("means", 0, [0.1, True], "finite numbers"),
+        ("means", 0, [0.1, 10**400], "finite numbers"),
+        ("means", 0, [0.1, 1.01 * LARGEST], "means must lie"),
+        ("means", 0, [0.1, -1.01 * LARGEST], "means must lie"),
+        ("means", None, None, "list of at most"),
+        ("means", None, {"0": [0.1]}, "list of at most"),
+        ("means", None, [], "same sizes"),
+        ("means", None, [[0.1]] * (MAX_BLOCKS + 1), "list of at most"),
+        ("variances", 2, [0.1, 0.1], "same sizes"),
+        ("variances", 2, [0.1, 0.1, 0.0], "variances must lie"),
+        ("variances", 2, [0.1, 0.1, -0.1], "variances must lie"),
+        ("variances", 2, [0.1, 0.1, 0.99 * SHARPEST], "variances must lie"),
+        ("variances", 2, [0.1, 0.1, 1.01 * WIDEST], "variances must lie"),
+        ("variances", None, "0.1", "list of at most"),
+        ("variances", None, [0.1, 0.1], "lists 1 deep"),
+    ],
+)
+def test_bodies_that_are_refused(kind, name, block, value, words):
+    decode(message(BODY, kind), KINDS[kind])
+    with pytest.raises(WireError, match=words):
+        decode(message(changed(name, block, value), kind), KINDS[kind])
+
+
+def test_an_upload_that_says_nothing_is_refused():
+    """A packet may: nobody else has spoken."""
+    assert len(decode(message(EMPTY, "shape.packet"), ShapePacket)) == 0
+    with pytest.raises(WireError, match="one coefficient or more"):
+        decode(message(EMPTY, "shape.upload"), ShapeUpload)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["means", "variances"])
+def test_nothing_infinite_is_even_built(name, bad):
+    given = {"means": (np.zeros(2),), "variances": (np.full(2, 0.1),)}
+    given[name] = (np.array([0.1, bad]),)
+    with pytest.raises(WireError, match=f"{name} must lie"):
+        ShapePacket(**given)
+
+
+@pytest.mark.parametrize("shape", [(0,), (), (2, 2)], ids=str)
+def test_wrong_axes_are_not_built(shape):
+    with pytest.raises(WireError, match="blocks of one number or more"):
+        ShapePacket(means=(np.zeros(shape),), variances=(np.full(shape, 0.1),))
+
+
+def test_too_many_blocks_are_not_built():
+    one = (np.full(1, 0.1),) * (MAX_BLOCKS + 1)
+    with pytest.raises(WireError, match=f"at most {MAX_BLOCKS} blocks"):
+        ShapePacket(means=one, variances=one)
+
+
+def test_rounding_at_the_limits_is_forgiven():
+    """Both are sent as they are."""
+    for value in (LARGEST, -LARGEST):
+        flat(ShapeUpload, 1, mean=value * (1.0 + 1e-12))
+    for value in (SHARPEST * (1.0 - 1e-12), WIDEST * (1.0 + 1e-12)):
+        flat(ShapeUpload, 1, variance=value)
+
+
+def test_receiver_names_the_type():
+    with pytest.raises(WireError, match=r"'shape\.packet'.*'shape\.upload'"):
+        decode(message(BODY, "shape.upload"), ShapePacket)
