@@ -2,7 +2,8 @@
 
     H = relu(A X W1 + b1), with dropout while training;  logits = A H W2 + b2
 
-X is sparse and stays so: A (X W) takes a fraction of the work of (A X) W.
+X is sparse and stays so: A (X W) takes a fraction of the work of (A X) W. Evaluation
+and the first local step of all clients use the same weights, hence one product X W1.
 
 References:
     T. Kipf, M. Welling, ICLR 2017 (network); B. McMahan et al., AISTATS 2017 (FedAvg).
@@ -11,6 +12,7 @@ References:
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from fedhpo_graph import Part
 
@@ -61,10 +63,16 @@ def initial_weights(
     )
 
 
-def logits_of(part: Part, weights: Weights) -> np.ndarray:
-    """Return the scores of the part's nodes, without dropout."""
-    z = part.first @ (part.features @ weights.w1)
+def before_relu(part: Part, weights: Weights, xw: np.ndarray | None) -> np.ndarray:
+    """Return A X W1 + b1, from X W1 of the whole graph where it is known."""
+    z = part.first @ (part.features @ weights.w1) if xw is None else part.wide @ xw
     z += weights.b1
+    return z
+
+
+def logits_of(part: Part, weights: Weights, xw: np.ndarray | None = None) -> np.ndarray:
+    """Return the scores of the part's nodes, without dropout."""
+    z = before_relu(part, weights, xw)
     np.maximum(z, 0.0, out=z)
     return part.second @ (z @ weights.w2) + weights.b2
 
@@ -82,15 +90,18 @@ def accuracy_of(logits: np.ndarray, labels: np.ndarray) -> float:
 
 
 def gradient(
-    part: Part, weights: Weights, dropout: float, rng: np.random.Generator | None
+    part: Part,
+    weights: Weights,
+    dropout: float,
+    rng: np.random.Generator | None,
+    xw: np.ndarray | None = None,
 ) -> Weights:
     """Return the gradient of the mean cross-entropy over the part's nodes.
 
     The share of hidden units that is dropped is a multiple of 1/256; it is exact for
     0 and 0.5. Without dropout no random number is drawn.
     """
-    h = part.first @ (part.features @ weights.w1)
-    h += weights.b1
+    h = before_relu(part, weights, xw)
     # No unit left out: a factor that is 0 where a unit is off or dropped.
     on = h > 0.0
     scale = 1.0
@@ -117,11 +128,16 @@ def gradient(
 
 
 def local_training(
-    part: Part, weights: Weights, config: Config, rng: np.random.Generator
+    part: Part,
+    weights: Weights,
+    config: Config,
+    rng: np.random.Generator,
+    xw: np.ndarray | None = None,
 ) -> Weights:
     """Return the weights after a client's local steps on its whole graph."""
     for _ in range(config.step):
-        g = gradient(part, weights, config.dropout, rng)
+        g = gradient(part, weights, config.dropout, rng, xw)
+        xw = None
         keep = 1.0 - config.lr * config.wd
         new: list[np.ndarray] = []
         for w, dw in zip(weights, g, strict=True):
@@ -133,7 +149,11 @@ def local_training(
 
 
 def one_round(
-    clients: list[Part], weights: Weights, config: Config, rng: np.random.Generator
+    clients: list[Part],
+    weights: Weights,
+    config: Config,
+    rng: np.random.Generator,
+    xw: np.ndarray | None = None,
 ) -> Weights:
     """Return the clients' results, averaged by their numbers of training nodes."""
     sizes = np.array([len(c.labels) for c in clients], dtype=float)
@@ -141,7 +161,7 @@ def one_round(
     for client, share in zip(clients, sizes / sizes.sum(), strict=True):
         if share == 0.0:
             continue
-        new = local_training(client, weights, config, rng)
+        new = local_training(client, weights, config, rng, xw)
         for w in new:
             w *= w.dtype.type(share)
         total = (
@@ -154,6 +174,7 @@ def one_round(
 
 
 def train(
+    features: sp.csr_matrix,
     clients: list[Part],
     val: Part,
     test: Part,
@@ -166,6 +187,7 @@ def train(
     """Train until the rounds or the patience are used up.
 
     Args:
+        features: Features of the whole graph.
         clients: The training nodes of each client, in its own subgraph.
         val: The validation nodes in the whole graph.
         test: The test nodes in the whole graph.
@@ -175,15 +197,17 @@ def train(
         num_rounds: At most so many rounds.
         patience: Rounds without a lower validation loss before training ends.
     """
-    scores = logits_of(val, weights)
+    xw = features @ weights.w1
+    scores = logits_of(val, weights, xw)
     best = loss_of(scores, val.labels), accuracy_of(scores, val.labels), 0, weights
     done = 0
     # A network that has left the numbers does not come back; its loss is no number,
     # hence never the lowest.
     with np.errstate(over="ignore", invalid="ignore"):
         for done in range(1, num_rounds + 1):
-            weights = one_round(clients, weights, config, rng)
-            scores = logits_of(val, weights)
+            weights = one_round(clients, weights, config, rng, xw)
+            xw = features @ weights.w1
+            scores = logits_of(val, weights, xw)
             loss = loss_of(scores, val.labels)
             if loss < best[0]:
                 best = loss, accuracy_of(scores, val.labels), done, weights

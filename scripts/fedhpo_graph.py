@@ -56,6 +56,8 @@ class Part(NamedTuple):
     """Features of all nodes within two edges."""
     first: sp.csr_matrix
     """From those nodes to the ones within one edge."""
+    wide: sp.csr_matrix
+    """The same, from all nodes of the whole graph."""
     second: sp.csr_matrix
     """From these to the nodes that are scored."""
     labels: np.ndarray
@@ -119,9 +121,13 @@ def make_part(graph: Graph, nodes: np.ndarray, scored: np.ndarray, dtype=np.floa
     first = a[near]
     far = np.unique(first.indices)
     x = sp.csr_matrix(graph.features[nodes[far]], dtype=dtype)
+    wide = sp.csr_matrix(
+        (first.data, nodes[first.indices], first.indptr), (len(near), graph.num_nodes)
+    )
     return Part(
         x,
         sp.csr_matrix(first[:, far]),
+        wide,
         sp.csr_matrix(second[:, near]),
         graph.labels[scored],
     )

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
+import scipy.sparse as sp
 
 from fedhpo_gcn import Config, Outcome, initial_weights, train
 from fedhpo_graph import (
@@ -94,7 +95,7 @@ def prepared(folder: Path, name: str, seed: int):
 
 
 def parts_of(graph, per_class: int, num_val: int, streams: Streams):
-    """Return the clients' parts, the validation and the test part, and weights."""
+    """Return features, the clients', validation and test parts, and first weights."""
     cut = cut_into_clients(graph, NUM_CLIENTS, streams.at("fedhpo: clients"))
     split = split_nodes(graph.labels, per_class, num_val, streams.at("fedhpo: split"))
     everything = np.arange(graph.num_nodes)
@@ -107,7 +108,8 @@ def parts_of(graph, per_class: int, num_val: int, streams: Streams):
     clients: list[Part] = [make_part(graph, nodes, split.train) for nodes in cut]
     val = make_part(graph, everything, split.val)
     test = make_part(graph, everything, split.test)
-    return clients, val, test, weights
+    features = sp.csr_matrix(graph.features, dtype=np.float32)
+    return features, clients, val, test, weights
 
 
 def read_work(path: Path) -> dict[Job, dict]:
@@ -164,12 +166,9 @@ def work(arguments: argparse.Namespace) -> dict[Job, dict]:
             if ready != job[:2]:
                 parts, ready = prepared(arguments.data, *job[:2]), job[:2]
             assert parts is not None
-            clients, val, test, weights = parts
             start = time.process_time()
             rng = Streams(job.seed).at("fedhpo: dropout")
-            outcome: Outcome = train(
-                clients, val, test, weights, job.config, rng, arguments.rounds
-            )
+            outcome: Outcome = train(*parts, job.config, rng, arguments.rounds)
             row = {"graph": job.graph, "seed": job.seed, "config": list(job.config)}
             row |= outcome._asdict()
             row["seconds"] = round(time.process_time() - start, 2)

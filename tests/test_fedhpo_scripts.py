@@ -100,6 +100,23 @@ def test_a_subgraph_has_its_own_edges_and_degrees(graph):
     np.testing.assert_allclose(gcn.logits_of(part, weights), expected, atol=1e-12)
 
 
+def test_a_product_for_all_clients_changes_nothing(graph):
+    weights = weights_of(graph)
+    parts = [
+        graphs.make_part(graph, nodes, np.arange(0, graph.num_nodes, 2), np.float64)
+        for nodes in np.array_split(np.arange(graph.num_nodes), 3)
+    ]
+    xw = graph.features.astype(np.float64) @ weights.w1
+    for part in parts:
+        again = gcn.logits_of(part, weights, xw)
+        np.testing.assert_allclose(again, gcn.logits_of(part, weights), atol=1e-14)
+    config = gcn.Config(dropout=0.5, lr=0.3, step=2, wd=0.01)
+    apart = gcn.one_round(parts, weights, config, rng(3))
+    together = gcn.one_round(parts, weights, config, rng(3), xw)
+    for a, b in zip(apart, together, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-14)
+
+
 def test_loss_and_accuracy_by_hand():
     scores = np.array([[0.0, np.log(3.0)], [800.0, 0.0]])
     assert gcn.loss_of(scores, np.array([1, 0])) == pytest.approx(np.log(4 / 3) / 2)
@@ -165,8 +182,8 @@ def test_clients_are_averaged_by_their_training_nodes(graph):
 
 def trained(graph, config, **options):
     streams = Streams(5)
-    clients, val, test, weights = script.parts_of(graph, 12, 20, streams)
-    return gcn.train(clients, val, test, weights, config, rng(), **options)
+    parts = script.parts_of(graph, 12, 20, streams)
+    return gcn.train(*parts, config, rng(), **options)
 
 
 def test_training_learns_and_is_repeatable(graph):
