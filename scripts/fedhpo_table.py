@@ -59,6 +59,7 @@ LRS = (
 """Learning rates of the official table."""
 WDS = (0.0, 0.001, 0.01, 0.1)
 LEVELS = (
+    {"dropout": (0.0, 0.5), "lr": (LRS[0], *LRS[6::3]), "step": (1, 4), "wd": WDS},
     {"dropout": (0.0, 0.5), "lr": LRS[::3], "step": (1, 4), "wd": WDS},
     {"dropout": (0.0, 0.5), "lr": LRS[::3], "step": (1, 2, 4), "wd": WDS},
     {"dropout": (0.0, 0.5), "lr": LRS[::3], "step": (1, 2, 4, 8), "wd": WDS},
