@@ -236,22 +236,21 @@ def follow_run(size: Size) -> dict[int, list[Dataset]]:
     method = find_method("guide-ucb")
     design = method.design({}, (size.agents, size.initial, size.dim), streams)
 
-    def observe(n: int, X: np.ndarray, t: int = 0) -> np.ndarray:
-        return problem.tasks[n].observe(X, streams.at(Purpose.NOISE, agent=n, t=t))
+    def observe(X: np.ndarray, t: int = 0) -> np.ndarray:
+        streamed = (streams.at(Purpose.NOISE, agent=n, t=t) for n in range(len(X)))
+        return np.stack(
+            [
+                task.measure(x, stream).observed
+                for task, x, stream in zip(problem.tasks, X, streamed, strict=True)
+            ]
+        )
 
-    federation = assemble(
-        method,
-        {},
-        design,
-        observe,
-        noise_std=problem.noise_std,
-        streams=streams,
-    )
+    federation = assemble(method, {}, problem, design, observe(design), streams=streams)
     states: dict[int, list[Dataset]] = {}
     for t in range(1, size.rounds + 1):
         if t in size.checkpoints:
             states[t] = [agent.data for agent in federation.agents]
-        federation.round(t, lambda n, x, t: float(observe(n, x, t)[0]))
+        federation.round(t, lambda X, t: observe(X[:, None], t)[:, 0])
     return states
 
 

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from guidefbo.core.arrays import Points
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.core.threads import single_blas_thread
 from guidefbo.experiments.commit import stamp
@@ -96,8 +95,13 @@ def final_regret(size: Size, name: str, seed: int, contender: int) -> float:
     N = size.agents
     tasks = [problems[2 * n >= N].tasks[n] for n in range(N)]
 
-    def observe(n: int, X: Points, t: int = 0):
-        return tasks[n].observe(X, streams.at(Purpose.NOISE, agent=n, t=t))
+    def observe(X: np.ndarray, t: int = 0) -> np.ndarray:
+        return np.stack(
+            [
+                task.measure(x, streams.at(Purpose.NOISE, agent=n, t=t)).observed
+                for n, (task, x) in enumerate(zip(tasks, X, strict=True))
+            ]
+        )
 
     with single_blas_thread():
         method = find_method(method_name)
@@ -105,14 +109,14 @@ def final_regret(size: Size, name: str, seed: int, contender: int) -> float:
         federation = assemble(
             method,
             method.check(given),
+            problems[0],
             design,
-            observe,
-            noise_std=problems[0].noise_std,
+            observe(design),
             streams=streams,
         )
         best = np.array([tasks[n].evaluate(design[n]).max() for n in range(N)])
         for t in range(1, size.rounds + 1):
-            queries = federation.round(t, lambda n, x, t: float(observe(n, x, t)[0]))
+            queries = federation.round(t, lambda X, t: observe(X[:, None], t)[:, 0])
             reached = [
                 float(tasks[n].evaluate(x[None])[0]) for n, x in enumerate(queries)
             ]

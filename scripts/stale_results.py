@@ -28,6 +28,7 @@ METHODS = ("agent", "core", "methods", "problems", "server", "simulation")
 """What a run on a catalogue problem is made of, below src/guidefbo."""
 SITE = ("agent", "core", "methods", "site")
 MEASURED: dict[str, tuple[str, ...]] = {
+    "activity-speed.md": ("problems/realworld/softmax.py",),
     "ask.md": SITE,
     "consensus-groups.md": METHODS,
     "consensus-location.md": METHODS,

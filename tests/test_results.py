@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+import guidefbo
 from guidefbo.experiments import commit
+from guidefbo.experiments.change import change_study
 from guidefbo.experiments.commit import STAMP, code_commit, stamp
+from guidefbo.experiments.keys import base_of
 from guidefbo.experiments.plan import plan_rows
 from guidefbo.experiments.results import pack_study, read_study
+from guidefbo.experiments.run import make_plan
 from guidefbo.experiments.study import parse_study
 from guidefbo.reports.markdown import to_markdown
 from guidefbo.reports.report import compose
@@ -84,11 +88,36 @@ def test_a_published_pack_says_how_to_run_it_again(pack):
     results = read_study(pack)
     study = parse_study(dict(results.definition))
     asked = {
-        (row.key, row.variant, row.group)
+        (base_of(row.key), row.variant, row.group)
         for call in results.calls
-        for row in plan_rows(study, repetitions=call.repetitions, where=call.where)
+        for row in plan_rows(
+            change_study(study, call.change),
+            repetitions=call.repetitions,
+            where=call.where,
+        )
     }
-    assert asked == {(row.key, row.variant, row.group) for row in results.rows}
+    assert asked == {(base_of(r.key), r.variant, r.group) for r in results.rows}
+
+
+def test_a_published_pack_can_be_gone_on_from(pack, tmp_path):
+    """Packs of former days have no code in their keys; its version they have."""
+    results = read_study(pack)
+    study = parse_study(dict(results.definition))
+    call = results.calls[0]
+    plan = make_plan(
+        change_study(study, call.change),
+        tmp_path,
+        repetitions=call.repetitions,
+        where=call.where,
+        known=[pack],
+    )
+    assert plan.missing == ()
+    assert not results.other_code
+    told = {outcome.code for outcome in plan.done.values()}
+    versions = {o.environment.get("guidefbo") for o in results.outcomes.values()}
+    assert told == {f"guidefbo {v}" if v else "unknown code" for v in versions}
+    is_now = versions == {guidefbo.__version__}
+    assert len(plan.other_code) == (0 if is_now else plan.num_runs)
 
 
 def test_a_stamp_is_read_as_it_is_written(stale):

@@ -29,6 +29,7 @@ ELSEWHERE = {
     "fedhpo_table": "tests/test_fedhpo_scripts.py",
     "fedhpo_gcn": "tests/test_fedhpo_scripts.py",
     "fedhpo_graph": "tests/test_fedhpo_scripts.py",
+    "reference_torch": "imported by activity",
 }
 """Scripts that are run in another test."""
 
@@ -162,6 +163,27 @@ def test_reference():
         check=True,
     )
     assert re.search(r"^n=10  fit \d+", done.stdout, flags=re.M)
+
+
+ACTIVITY = ("--toy", "--write", "--out")
+
+
+def test_activity_with_somebody_in_the_place_of_pytorch(run, tmp_path, monkeypatch):
+    instead = SimpleNamespace(
+        train=lambda X, classes, weights, orders, **_: X.T[: weights.shape[1]]
+    )
+    monkeypatch.setitem(sys.modules, "reference_torch", instead)
+    run("benchmarks/activity.py", *ACTIVITY, tmp_path)
+    check_table(tmp_path / "activity-speed.md", 3)
+
+
+@pytest.mark.oracle
+def test_activity_beside_pytorch(tmp_path):
+    words = [*ACTIVITY, str(tmp_path)]
+    command = [sys.executable, str(ROOT / "benchmarks/activity.py"), *words]
+    subprocess.run(command, check=True)
+    text = check_table(tmp_path / "activity-speed.md", 3)
+    assert all(float(row[-1]) < 1e-4 for row in rows(text))
 
 
 MIXED = ("--budget", 3, "--seeds", 1, "--set", "all", "--write")

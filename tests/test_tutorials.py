@@ -4,6 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.fences import commands_in, files_in, lay_out, to_words
 
@@ -43,7 +44,24 @@ def after_your_own_method(printed, folder):
     assert any("--plugin" in line and "--jobs 2" in line for line in printed)
 
 
-AFTERWARDS = {"your-own-method": after_your_own_method}
+def after_your_own_task(printed, folder):
+    """The task is run, studied and reported, and a table of results becomes one."""
+    record = json.loads((folder / "run.json").read_text())
+    assert np.shape(record["queries"]) == (3, 10, 5)
+    assert record["metric"] == {"name": "recovery", "unit": "%", "goal": "max"}
+    report = (folder / "results/recipe/report/report.md").read_text()
+    assert "consensus-nei" in report
+    (rows,) = (text for line, text in printed.items() if line == "python table.py")
+    # 9 runs of 3 agents, 15 evaluations each.
+    assert "405 rows" in rows
+    (made,) = (text for line, text in printed.items() if "from-table" in line)
+    assert "looked up" in made
+
+
+AFTERWARDS = {
+    "your-own-method": after_your_own_method,
+    "your-own-task": after_your_own_task,
+}
 
 
 def test_method_of_the_tutorial_is_one_file_outside_the_package():

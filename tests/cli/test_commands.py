@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import guidefbo
 from guidefbo.cli.app import app, main
 from guidefbo.methods.registry import method_names
-from guidefbo.problems.library import PROBLEMS
+from guidefbo.problems.library import PROBLEMS, REALWORLD
 
 COMMAND = [sys.executable, "-c", "from guidefbo.cli.app import main; main()"]
 """What the installed script `guidefbo` does."""
@@ -57,8 +57,8 @@ def invoke(*arguments):
 
 def test_problems_are_listed_one_per_line():
     lines = invoke("problems").stdout.splitlines()
-    assert len(lines) == 12
-    assert [line.split()[0] for line in lines] == list(PROBLEMS)
+    assert len(lines) == 12 + 6
+    assert [line.split()[0] for line in lines] == [*PROBLEMS, *REALWORLD]
     assert all(len(line.split()) > 3 for line in lines)
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from guidefbo.core.errors import DataError
+from guidefbo.experiments.change import change_study
 from guidefbo.experiments.notes import note_on
 from guidefbo.experiments.plan import plan_rows
 from guidefbo.experiments.results import Call, MethodNote, pack_study, read_study
-from guidefbo.experiments.store import Store
+from guidefbo.experiments.store import Store, known_outcomes
 from guidefbo.experiments.study import parse_study
 
 STUDY = parse_study(
@@ -184,15 +185,16 @@ def test_runs_of_a_pack_are_taken_over(store, tmp_path):
     other = Store(tmp_path / "other")
     with other.held():
         other.describe(STUDY, ROWS, CALL)
-        assert other.adopt(read_study(store.folder), ROWS) == 3
-        assert other.adopt(read_study(store.folder), ROWS) == 0
+        known = known_outcomes(read_study(store.folder), ROWS)
+        assert other.adopt(known, ROWS) == 3
+        assert other.adopt(known, ROWS) == 0
     assert other.done(ROWS).keys() == {row.key for row in ROWS[:3]}
 
 
 def test_a_pack_replaces_a_record_that_is_cut_off(store, tmp_path):
     for row in ROWS[:2]:
         store.save(row.key, record(row))
-    whole = read_study(store.folder)
+    whole = known_outcomes(read_study(store.folder), ROWS)
     path(store, ROWS[0]).write_text("{")
     assert store.adopt(whole, ROWS) == 1
     assert ROWS[0].key in store.done(ROWS)
@@ -218,6 +220,23 @@ def call_of(*where, repetitions=2):
     return rows, Call(where=where, repetitions=repetitions)
 
 
+def test_a_call_that_changed_the_runs_says_so(tmp_path):
+    store = Store(tmp_path / "s")
+    changed = change_study(STUDY, ["num_rounds=2"])
+    call = Call(where=(), repetitions=2, change=changed.changes)
+    with store.held():
+        store.describe(changed, plan_rows(changed), call)
+        # As written, in the same folder: both calls are needed, and both are kept.
+        store.describe(STUDY, ROWS, CALL)
+    results = read_study(store.folder)
+    assert results.calls == (call, CALL)
+    assert len(results.rows) == 2 * len(ROWS)
+    assert results.definition == STUDY.definition
+    file = tmp_path / "s.json.gz"
+    file.write_bytes(pack_study(results))
+    assert read_study(file).calls == results.calls
+
+
 def test_calls_are_kept_as_long_as_each_asks_for_more(tmp_path):
     store = Store(tmp_path / "s")
     first, second = call_of("method=ucb", repetitions=1), call_of("method=ts")
@@ -235,7 +254,13 @@ def test_calls_are_kept_as_long_as_each_asks_for_more(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change", [{"calls": None}, {"calls": [3]}, {"definition": {}}]
+    "change",
+    [
+        {"calls": None},
+        {"calls": [3]},
+        {"calls": [{"where": [], "repetitions": 2, "change": "level=1"}]},
+        {"definition": {}},
+    ],
 )
 def test_calls_that_are_not_known_are_not_guessed(store, change):
     form = json.loads((store.folder / "study.json").read_text())

@@ -1,11 +1,15 @@
 """Studies as people write them, and the rows they stand for."""
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from guidefbo.core.errors import SettingsError
-from guidefbo.experiments.plan import merge_rows, plan_rows, run_key, unused_settings
+from guidefbo.experiments.keys import run_key
+from guidefbo.experiments.plan import merge_rows, plan_rows, unused_settings
 from guidefbo.experiments.study import list_studies, load_study, parse_study
 
 GRID = {"problem": ["ackley", "sphere"], "method": ["ucb", "guide-ucb"], "level": 1}
@@ -27,10 +31,19 @@ def study(**changes):
         ("runtime", 12 * 12 * 3),
         ("similarity", 12 * 3 * 10),
         ("quick", 36),
+        ("quick-12", 12 * 2 * 2 * 2),
     ],
 )
 def test_a_shipped_study_has_the_size_of_the_paper_s(name, runs):
     assert len({row.key for row in plan_rows(load_study(name))}) == runs
+
+
+def test_the_quick_study_of_all_methods_has_those_of_the_main_comparison():
+    quick, main = (
+        {row.spec["method"] for row in plan_rows(load_study(name), repetitions=1)}
+        for name in ("quick-12", "main")
+    )
+    assert quick == main
 
 
 def test_every_shipped_study_is_listed_with_a_title():
@@ -248,4 +261,34 @@ def merged_keys(rows):
 @given(st.permutations(["problem", "level", "method", "seed", "noise"]))
 def test_a_key_does_not_depend_on_the_order_of_fields(order):
     spec = {"problem": "a", "level": 1, "method": "ucb", "seed": 0, "noise": 0.1}
-    assert run_key({name: spec[name] for name in order}) == run_key(spec)
+    turned = {name: spec[name] for name in order}
+    assert run_key(turned, {"a": "1", "b": "2"}) == run_key(spec, {"b": "2", "a": "1"})
+
+
+def test_a_grid_may_have_fewer_repetitions():
+    study = parse_study(
+        {
+            "repetitions": 3,
+            "common": {"dim": 2},
+            "grid": [
+                {"method": ["ucb"]},
+                {"method": ["nei"], "repetitions": 1},
+            ],
+        }
+    )
+    counted = Counter(row.spec["method"] for row in plan_rows(study))
+    assert counted == {"ucb": 3, "nei": 1}
+    few = Counter(row.spec["method"] for row in plan_rows(study, repetitions=1))
+    assert few == {"ucb": 1, "nei": 1}
+
+
+def test_plugins_beside_a_study_are_loaded(tmp_path):
+    source = Path(__file__).with_name("plugin.py").read_text()
+    (tmp_path / "beside.py").write_text(source)
+    file = tmp_path / "mine.toml"
+    file.write_text('plugins = ["beside.py"]\n[[grid]]\nmethod = ["ucb"]\n')
+    study = load_study(str(file))
+    assert [plugin.source for plugin in study.plugins] == [source]
+    file.write_text('plugins = ["../beside.py"]\n[[grid]]\nmethod = ["ucb"]\n')
+    with pytest.raises(SettingsError, match="beside the study"):
+        load_study(str(file))

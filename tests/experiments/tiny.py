@@ -54,11 +54,13 @@ def start(*words, **options):
 
 
 def records(folder):
-    """Return the finished records by name, without times and versions."""
+    """Return the finished records by name, without times, versions, files' names."""
     found = {}
     for path in sorted((folder / "runs").glob("*.json")):
         form = json.loads(path.read_text())
         form.pop("seconds")
         form.pop("environment")
+        # The same file may have another name.
+        form["code"] = sorted(form["code"].values())
         found[path.name] = form
     return found

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from guidefbo.core.designs import sobol
 from guidefbo.core.errors import SettingsError, SpaceError, UnknownNameError
+from guidefbo.core.space.parameters import Float
+from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.metrics.similarity import task_similarity
 from guidefbo.problems.library import PROBLEMS, make_problem
@@ -139,15 +141,19 @@ def test_observation_is_scaled_value_plus_noise(name, noise, units):
     expected = task.evaluate(X) / scale + std * draws
     assert (task.observe(X, Streams(6).at(Purpose.NOISE)) == expected).all()
     assert task.noise_std == problem.noise_std == std
-    assert problem.noise_variance == std**2
 
 
 def test_the_record_says_what_was_made():
     problem = make_problem(
-        "michalewicz", dim=3, num_agents=5, noise_units="raw", streams=Streams(0)
+        "michalewicz",
+        dim=3,
+        level=1,
+        num_agents=5,
+        noise_units="raw",
+        streams=Streams(0),
     )
     assert (problem.name, problem.dim, problem.num_agents) == ("michalewicz", 3, 5)
-    assert problem.bounds.tolist() == [[0.0] * 3, [np.pi] * 3]
+    assert problem.space == Space(**{f"x{i}": Float(0.0, np.pi) for i in (1, 2, 3)})
     assert (problem.output_scale, problem.noise_std) == (10.0, 0.01)
     assert repr(problem.tasks[0]) == (
         "noise[0.01](scale_output[10](negate("

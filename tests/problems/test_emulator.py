@@ -153,3 +153,17 @@ def test_missing_values_are_refused():
     y[3] = np.nan
     with pytest.raises(DataError, match="finite numbers"):
         fit_emulator(X, y, GROUPS)
+
+
+def test_one_setting_is_no_table():
+    with pytest.raises(DataError, match="different settings"):
+        fit_emulator(np.full((6, 5), 0.5), np.arange(6.0), GROUPS)
+
+
+def test_two_settings_are_two_folds():
+    """Each setting is predicted by the mean of the other."""
+    X = np.repeat([[0.1] * 5, [0.9] * 5], 3, axis=0)
+    y = np.repeat([1.0, 3.0], 3)
+    told = fit_emulator(X, y, GROUPS).cross_validated_error()
+    assert told.rmse == pytest.approx(2.0)
+    assert told.r2 == pytest.approx(1.0 - 4.0 / 1.0)

@@ -4,7 +4,10 @@ import itertools
 import json
 from dataclasses import asdict
 
+import numpy as np
+
 from guidefbo.experiments.notes import note_on
+from guidefbo.experiments.results import MethodNote, Outcome, Row, StudyResults
 from guidefbo.methods.registry import method_names
 
 PROBLEMS = ("ackley", "levy", "sphere")
@@ -110,3 +113,53 @@ def finals_of(methods, problems=PROBLEMS, seeds=3, scale=1.0):
             enumerate(methods), enumerate(problems)
         )
     }
+
+
+class Tasks:
+    """Collects runs on tasks, which have no level, and lays them out as results."""
+
+    def __init__(self, sections=(), **more):
+        self.rows, self.outcomes = [], {}
+        self.more = {"sections": tuple(sections), "other_code": {}} | more
+
+    def add(self, task, method, values, *, start=0.0, size=None, **more):
+        """Add a run for each seed; a value is the final mean, or a list of sites'.
+
+        None is a run that is missing; `more` are fields of the outcomes.
+        """
+        for seed, value in enumerate(values):
+            key = f"row{len(self.rows)}"
+            row = {"problem": task, "method": method, "seed": seed, "settings": {}}
+            self.rows.append(Row(key=key, spec=row | (size or {})))
+            if value is None:
+                continue
+            sites = np.array(value, dtype=float) if isinstance(value, list) else None
+            final = float(value if sites is None else sites.mean())
+            self.outcomes[key] = Outcome(
+                **{
+                    "curve": np.array([start, 0.5 * (start + final), final]),
+                    "metric": {"name": "AUC", "unit": "", "direction": "max"},
+                    "site_finals": sites,
+                    "seconds": {"total": 1.0},
+                }
+                | more
+            )
+        return self
+
+    def results(self):
+        """Return the results of the study."""
+        named = {row.spec["method"] for row in self.rows}
+        notes = {name: note_on(name) for name in named & set(method_names())}
+        for name in named - set(method_names()):
+            notes[name] = MethodNote(strategy=name, rule=name, is_plain=True)
+        return StudyResults(
+            name="tasks",
+            title="Tasks",
+            text="",
+            rows=tuple(self.rows),
+            outcomes=self.outcomes,
+            failures={},
+            definition={},
+            methods=notes,
+            **self.more,
+        )

@@ -5,8 +5,10 @@ from guidefbo.canvas import COLOURS
 from guidefbo.experiments.notes import note_on
 from guidefbo.experiments.results import MethodNote, read_study
 from guidefbo.methods.registry import all_methods, find_method
+from guidefbo.reports.conditions import Conditions, slug
+from guidefbo.reports.contenders import Contender
 from guidefbo.reports.families import control_of, is_federated, plain_of
-from guidefbo.reports.frame import Conditions, Contender, lay_out, slug
+from guidefbo.reports.frame import lay_out
 from guidefbo.reports.looks import looks_of
 from guidefbo.reports.paper import METHODS, column_of, paper_tables
 

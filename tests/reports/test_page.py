@@ -83,7 +83,7 @@ def sorting(page):
 
 
 def test_a_tab_shows_its_panel_and_hides_the_others(page):
-    assert shown(page) == ["overview"]
+    assert shown(page) == ["results"]
     page.click("#tab-regret")
     assert shown(page) == ["regret"]
     assert chosen(page) == ["regret"]
@@ -101,10 +101,10 @@ def test_tabs_follow_the_keyboard(page):
     last = page.evaluate("[...document.querySelectorAll('[role=tab]')].at(-1).id")
     assert chosen(page) == [last.removeprefix("tab-")]
     page.press("ArrowRight")
-    assert shown(page) == ["overview"]
+    assert shown(page) == ["results"]
     page.press("ArrowLeft")
     page.press("Home")
-    assert shown(page) == ["overview"]
+    assert shown(page) == ["results"]
     only_one = "document.querySelectorAll('[role=tab][tabindex=\"0\"]').length"
     assert page.evaluate(only_one) == 1
 
@@ -137,7 +137,7 @@ def test_links_lead_to_a_section_and_into_it(browser, address):
     browser.open(f"{address}#table-regret-level-2")
     assert shown(browser) == ["regret"]
     browser.open(f"{address}#nowhere")
-    assert shown(browser) == ["overview"]
+    assert shown(browser) == ["results"]
 
 
 def test_texts_of_a_study_stay_texts(page):
@@ -147,7 +147,9 @@ def test_texts_of_a_study_stay_texts(page):
     assert (
         page.evaluate("document.querySelectorAll('td img, th img, li b').length") == 0
     )
-    assert "<b>boom</b>" in page.evaluate("document.querySelector('ul').textContent")
+    assert "<b>boom</b>" in page.evaluate(
+        "document.querySelector('#bookkeeping ul').textContent"
+    )
 
 
 def test_nothing_is_asked_for_and_nothing_goes_wrong(page, address, tmp_path):

@@ -11,10 +11,10 @@ from guidefbo.experiments.study import load_study
 from guidefbo.reports.again import commands, introduction
 from guidefbo.reports.frame import lay_out
 from guidefbo.reports.sections.ablation import ablation_section
+from guidefbo.reports.sections.bookkeeping import bookkeeping_section
 from guidefbo.reports.sections.choice import write_sections
 from guidefbo.reports.sections.communication import communication_section
 from guidefbo.reports.sections.curves import curves_section, mean_curve
-from guidefbo.reports.sections.head import head_section
 from guidefbo.reports.sections.matched import matched_section
 from guidefbo.reports.sections.ranks import rank, ranks_section
 from guidefbo.reports.sections.regret import regret_section
@@ -260,7 +260,7 @@ def test_curves_are_means_with_their_error(tmp_path):
     assert mean.tolist() == [4.0, 3.0, 2.0]
     assert error == pytest.approx([1.0, 1.0, 1.0])
     (figure,) = curves_section(frame).blocks[1:]
-    assert figure.notes == ("Over fewer seeds than asked for: ucb on 1 functions.",)
+    assert figure.notes[-1] == "Over fewer seeds than asked for: ucb on 1 problem."
 
 
 def test_ablation_beside_the_papers(tmp_path):
@@ -279,7 +279,7 @@ def test_ablation_beside_the_papers(tmp_path):
     # Among these four the paper has 22.17, 25.37, 52.07 and 49.88 on Zakharov.
     assert cells["paper's, same variants", "uniform-scaling"].value == 3.5
     assert cells["paper's, published", "uniform-scaling"].value == 6.25
-    sentence = section.blocks[-1]
+    sentence = section.blocks[0]
     assert "uniform-scaling" in sentence
     assert "×2.00" in sentence
     assert "higher on 2 of 2 functions" in sentence
@@ -355,14 +355,14 @@ def test_similarity_beside_the_papers(tmp_path):
     texts = [cell.text for cell in row]
     assert texts == ["ackley", "0.450 ± 0.050 (2 of 3 seeds)", "0.485", "-0.035"]
     names = [section.name for section in write_sections(frame)]
-    assert names == ["overview", "similarity"]
+    assert names == ["similarity", "bookkeeping"]
 
 
-def test_head_tells_what_is_there(tmp_path):
+def test_the_bookkeeping_tells_what_is_there(tmp_path):
     folder = Folder(tmp_path / "s", name="it's")
     folder.add(spec(seed=0), run(1.0)).add(spec(seed=1), error="NumericalError: no")
     folder.add(spec(seed=2)).add(spec(seed=3))
-    section = head_section(frame_of(folder), ["odd"])
+    section = bookkeeping_section(frame_of(folder), ["odd"])
     texts = " ".join(block for block in section.blocks if isinstance(block, str))
     assert "4 runs asked for, 1 finished, 1 failed, 2 missing" in texts
     assert "odd" in texts
@@ -402,7 +402,7 @@ def test_calls_that_are_not_recorded_are_not_guessed(tmp_path):
 def test_commands_are_those_that_were_given(tmp_path):
     calls = [
         {"where": ["beta=2,4", "method=ucb"], "repetitions": 3},
-        {"where": [], "repetitions": 1},
+        {"where": [], "repetitions": 1, "change": ["num_rounds=2", "level=1,2"]},
     ]
     definition = {"grid": [{"settings": {"beta": [1, 2, 4]}}]}
     folder = Folder(tmp_path / "s", name="own", definition=definition, calls=calls)
@@ -411,7 +411,8 @@ def test_commands_are_those_that_were_given(tmp_path):
     assert lines[:-1] == (
         "guidefbo study run own.toml --where beta=2,4 --where method=ucb "
         "--repetitions 3 --out results/own",
-        "guidefbo study run own.toml --repetitions 1 --out results/own",
+        "guidefbo study run own.toml --change num_rounds=2 --change level=1,2 "
+        "--repetitions 1 --out results/own",
     )
 
 
@@ -448,8 +449,8 @@ def test_asked_sections_come_even_if_empty(tmp_path):
     folder = Folder(tmp_path / "s", sections=["transfer", "regret", "nonsense"])
     folder.add_finals(finals_of(["ucb"]))
     sections = write_sections(frame_of(folder))
-    assert [s.name for s in sections] == ["overview", "regret", "transfer"]
-    assert "do not allow" in sections[-1].blocks[0]
+    assert [s.name for s in sections] == ["regret", "transfer", "bookkeeping"]
+    assert "do not allow" in sections[1].blocks[-1]
 
 
 def test_a_study_without_any_run_is_reported(tmp_path):
@@ -478,6 +479,6 @@ def test_a_study_whose_methods_are_not_known_is_reported(tmp_path, methods):
     folder.add_finals(finals_of(["ucb", "guide-ucb"]))
     frame = frame_of(folder)
     names = [section.name for section in write_sections(frame)]
-    assert {"overview", "regret", "ranks", "curves", "communication"} <= set(names)
+    assert {"results", "regret", "ranks", "curves", "bookkeeping"} <= set(names)
     assert not {"matched", "transfer"} & set(names)
     assert "paper" not in dict(cells_of(regret_section(frame))["levy", "ucb"].data)

@@ -296,6 +296,8 @@ def test_saved_record_is_the_record(tmp_path):
     trace = small()
     trace.save(tmp_path / "run.json")
     record = json.loads((tmp_path / "run.json").read_text())
+    for name in ("queries", "observations", "values", "chosen"):
+        assert record.pop(name) == getattr(trace, name).tolist()
     assert record == trace.to_record()
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 

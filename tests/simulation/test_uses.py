@@ -18,6 +18,7 @@ from guidefbo.core.errors import SettingsError, UnknownNameError
 from guidefbo.core.settings import settings_of
 from guidefbo.core.streams import Streams
 from guidefbo.methods.registry import all_methods
+from guidefbo.problems.library import make_problem
 from guidefbo.simulation import assemble
 
 METHODS = {method.name: method for method in all_methods()}
@@ -25,10 +26,7 @@ CONTEXTS = ({}, {"privacy": "gaussian"}, {"lie": "drift"}, {"schedule": "constan
 """A setting of a part that can be switched off counts where the part is on."""
 SIZE = (9, 4, 2)
 """Agents, initial points, dimensions."""
-
-
-def observe(agent, X):
-    return np.zeros(len(X))
+PROBLEM = make_problem("sphere", dim=2, num_agents=9, streams=Streams(0))
 
 
 def built(method, given):
@@ -40,7 +38,7 @@ def built(method, given):
             assemble, "RoundAgent", lambda policy, **rest: policies.append(policy)
         )
         assemble.assemble(
-            method, given, design, observe, noise_std=0.1, streams=streams
+            method, given, PROBLEM, design, np.zeros(SIZE[:2]), streams=streams
         )
     return described(
         [

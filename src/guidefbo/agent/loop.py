@@ -70,6 +70,11 @@ class RoundAgent:
             self._fitted = self._policy.fit(self._data)
         return self._fitted
 
+    def choice(self) -> int:
+        """Return the evaluation of highest posterior mean, the first of equals."""
+        gp = self.fit().posterior
+        return int(np.argmax(gp.predict_mean(gp.X)))
+
     def upload(self) -> Message | None:
         """Return this round's message, or None where the strategy stays silent."""
         return self._policy.upload(

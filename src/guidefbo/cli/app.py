@@ -1,13 +1,13 @@
 """The `guidefbo` command."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from guidefbo.cli import between_sites, site, study
+from guidefbo.cli import between_sites, data, problems, site, study
 from guidefbo.cli.plugins import Plugins, load_plugins
-from guidefbo.cli.speech import console, errors, sentences
+from guidefbo.cli.speech import console, errors, print_list, sentences
 from guidefbo.core.errors import SettingsError
 
 app = typer.Typer(
@@ -21,7 +21,9 @@ app = typer.Typer(
 )
 site.register(app)
 between_sites.register(app)
+app.add_typer(problems.app)
 app.add_typer(study.app)
+app.add_typer(data.app)
 
 
 @app.callback(invoke_without_command=True)
@@ -45,28 +47,73 @@ def run(
         typer.Argument(
             metavar="[PROBLEM]",
             show_default="ackley",
-            help="Problem; see: guidefbo problems.",
+            help="Problem; see: guidefbo problems. Or one of your own: FILE.py:NAME, a "
+            "function that returns guidefbo.Tasks.",
         ),
     ] = None,
     method: Annotated[
         str, typer.Option(help="Method; see: guidefbo methods.")
     ] = "guide-ucb",
     level: Annotated[
-        int, typer.Option(help="Heterogeneity: 1 identical, 2 mild, 3 severe.")
-    ] = 2,
+        int | None,
+        typer.Option(
+            help="Heterogeneity of synthetic tasks: 1 identical, 2 mild, 3 severe.",
+            show_default="2",
+        ),
+    ] = None,
     common_shift: Annotated[
-        float, typer.Option(help="Shift shared by all tasks, share of the box width.")
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            help="Shift shared by all synthetic tasks, share of the box width.",
+            show_default="0",
+        ),
+    ] = None,
     noise: Annotated[
-        float, typer.Option(help="Standard deviation of the observation noise.")
-    ] = 0.1,
+        float | None,
+        typer.Option(
+            help="Standard deviation of the observation noise.",
+            show_default="0.1, or the problem's own",
+        ),
+    ] = None,
     noise_units: Annotated[
-        str, typer.Option(help="Units of the noise: scaled or raw.")
-    ] = "scaled",
-    dim: Annotated[int, typer.Option(help="Coordinates.")] = 10,
-    agents: Annotated[int, typer.Option(help="Number of sites.")] = 16,
-    init: Annotated[int, typer.Option(help="Initial evaluations of each agent.")] = 30,
-    rounds: Annotated[int, typer.Option(help="Rounds after the initial design.")] = 50,
+        str | None,
+        typer.Option(
+            help="Units of the noise of synthetic tasks: scaled or raw.",
+            show_default="scaled",
+        ),
+    ] = None,
+    dim: Annotated[
+        int | None,
+        typer.Option(help="Coordinates of a synthetic problem.", show_default="10"),
+    ] = None,
+    agents: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of sites: the first ones of a problem with real sites.",
+            show_default="16, or the problem's own",
+        ),
+    ] = None,
+    init: Annotated[
+        int | None,
+        typer.Option(
+            help="Initial evaluations of each agent.",
+            show_default="30, or the problem's own",
+        ),
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            help="Rounds after the initial design.",
+            show_default="50, or the problem's own",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes that evaluate, where that takes long.",
+            show_default="one a core for problems on real data, else 1",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Root of all randomness.")] = 0,
     set_: Annotated[
         list[str] | None,
@@ -92,37 +139,30 @@ def run(
     gives the same record, times and versions apart.
     """
     with sentences():
-        from guidefbo.cli.run import run_and_report
+        from guidefbo.cli.run import evaluators, run_and_report
         from guidefbo.core.settings import parse_settings
         from guidefbo.simulation.spec import RunSpec
 
         load_plugins(plugin)
         problem, pairs = _sort_words(words or [], set_ or [])
+        given: dict[str, Any] = {
+            "dim": dim,
+            "level": level,
+            "common_shift": common_shift,
+            "noise": noise,
+            "noise_units": noise_units,
+            "num_agents": agents,
+            "num_initial": init,
+            "num_rounds": rounds,
+        }
         spec = RunSpec(
             problem=problem,
-            dim=dim,
-            level=level,
-            common_shift=common_shift,
-            noise=noise,
-            noise_units=noise_units,
             method=method,
-            num_agents=agents,
-            num_initial=init,
-            num_rounds=rounds,
             seed=seed,
             settings=parse_settings(pairs),
+            **{key: value for key, value in given.items() if value is not None},
         )
-        run_and_report(spec, out, plot, console)
-
-
-@app.command()
-def problems(plugin: Plugins = None) -> None:
-    """List the problems, one line each."""
-    with sentences():
-        load_plugins(plugin)
-    from guidefbo.problems.library import all_problems
-
-    _list([(entry.name, entry.description) for entry in all_problems()])
+        run_and_report(spec, out, plot, evaluators(spec, jobs), console)
 
 
 @app.command()
@@ -150,11 +190,11 @@ def methods(
         elif settings:
             from guidefbo.cli.settings import describe_settings
 
-            _list(describe_settings())
+            print_list(describe_settings())
         else:
             from guidefbo.methods.registry import all_methods
 
-            _list([(method.name, method.description) for method in all_methods()])
+            print_list([(method.name, method.description) for method in all_methods()])
 
 
 def _sort_words(words: list[str], pairs: list[str]) -> tuple[str, list[str]]:
@@ -166,13 +206,6 @@ def _sort_words(words: list[str], pairs: list[str]) -> tuple[str, list[str]]:
     if further and not pairs:
         raise SettingsError(f"Write --set before {' '.join(further)}.")
     return (names[0] if names else "ackley"), pairs + further
-
-
-def _list(rows: list[tuple[str, str]]) -> None:
-    width = max(len(name) for name, _ in rows)
-    for name, text in rows:
-        # Plain text: a listing is as often piped as read.
-        typer.echo(f"{name:<{width}}  {text}")
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ Results go to stdout, notices and errors to stderr.
 """
 
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -42,6 +42,14 @@ def sentences() -> Generator[None, None, None]:
     except KeyboardInterrupt as error:
         _print("interrupted; no half-written file was left.", None)
         raise typer.Exit(INTERRUPTED) from error
+
+
+def print_list(rows: Sequence[tuple[str, str]]) -> None:
+    """Print names and what they are, one a line."""
+    width = max(len(name) for name, _ in rows)
+    for name, text in rows:
+        # Plain text: a listing is as often piped as read.
+        typer.echo(f"{name:<{width}}  {text}")
 
 
 def notice(text: str) -> None:

@@ -29,6 +29,15 @@ Where = Annotated[
         "--where level=1. May be repeated; all conditions must hold.",
     ),
 ]
+Change = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--change",
+        metavar="KEY=A,B",
+        help="Give every run another value of a field or a setting, e.g. --change "
+        "num_rounds=10 --change beta=2; several values make an axis. May be repeated.",
+    ),
+]
 Repetitions = Annotated[
     int | None,
     typer.Option(help="Seeds, fewer or more than the study's own number."),
@@ -39,6 +48,15 @@ Known = Annotated[
         "--known",
         metavar="DIR|PACK",
         help="Take over finished runs from another folder or a pack.",
+    ),
+]
+Redo = Annotated[
+    bool,
+    typer.Option(
+        "--redo",
+        help="Make those runs again whose results are of other code: of another "
+        "version of guidefbo, or of a plugin or problem file that has changed. Without "
+        "it they are kept and marked. A failed run is tried again in any case.",
     ),
 ]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes on this machine.")]
@@ -63,8 +81,10 @@ def list_() -> None:
 def plan(
     name: Name,
     where: Where = None,
+    change: Change = None,
     repetitions: Repetitions = None,
     known: Known = None,
+    redo: Redo = False,
     jobs: Jobs = 2,
     plugin: Plugins = None,
     out: Out = None,
@@ -72,11 +92,12 @@ def plan(
     """Say how many runs a study has, what is done, and how long the rest takes."""
     with sentences():
         from guidefbo.cli.study_run import print_plan
+        from guidefbo.experiments.change import change_study
         from guidefbo.experiments.run import make_plan
         from guidefbo.experiments.study import load_study
 
         load_plugins(plugin)
-        study = load_study(name)
+        study = change_study(load_study(name), change or ())
         folder = out or default_folder(study.name)
         planned = make_plan(
             study,
@@ -84,6 +105,7 @@ def plan(
             repetitions=repetitions,
             where=where or (),
             known=known or (),
+            redo=redo,
         )
         print_plan(study, planned, folder, jobs, console)
 
@@ -92,8 +114,10 @@ def plan(
 def run(
     name: Name,
     where: Where = None,
+    change: Change = None,
     repetitions: Repetitions = None,
     known: Known = None,
+    redo: Redo = False,
     jobs: Jobs = 2,
     plugin: Plugins = None,
     out: Out = None,
@@ -112,10 +136,11 @@ def run(
     """
     with sentences():
         from guidefbo.cli.study_run import run_with_progress
+        from guidefbo.experiments.change import change_study
         from guidefbo.experiments.study import load_study
 
         plugins = load_plugins(plugin)
-        study = load_study(name)
+        study = change_study(load_study(name), change or ())
         folder = out or default_folder(study.name)
         failures = run_with_progress(
             study,
@@ -124,6 +149,7 @@ def run(
             repetitions=repetitions,
             where=where or (),
             known=known or (),
+            redo=redo,
             jobs=jobs,
             plugins=plugins,
             backend=backend,
@@ -149,7 +175,7 @@ def report(
         from guidefbo.core.errors import SettingsError
         from guidefbo.reports.report import write_report
 
-        if out is None and not folders[0].is_dir():
+        if out is None and folders[0].is_file():
             raise SettingsError("Say where the report of a pack goes: --out DIR.")
         place = out or folders[0] / "report"
         with console.status("writing tables and figures"):

@@ -1,5 +1,6 @@
 """`guidefbo study run` and `plan`: progress and time estimates."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from guidefbo.experiments.study import Study
 
 QUIET_SECONDS = 30.0
 """Between two lines of progress where there is no terminal to draw on."""
+SHOWN_CODES = 3
+"""Different codes that are named where runs are of other code."""
 SHOWN_FAILURES = 5
 """Errors printed in full; all of them are in the folder."""
 
@@ -32,12 +35,17 @@ def print_plan(
     lines = [
         f"{study.name}: {study.title}",
         f"  runs      {plan.num_runs} ({describe_axes(plan)})",
-        f"  done      {len(plan.done)} in {folder}",
+        f"  done      {len(plan.finished)} in {folder}",
         f"  to do     {len(plan.missing)}",
         f"  estimate  {spoken(plan.seconds / jobs)} with {jobs} "
         f"{'process' if jobs == 1 else 'processes'}"
         + ("" if plan.done else " (from a reference machine; better once some ran)"),
     ]
+    if study.changes:
+        lines.insert(1, f"  changed   {', '.join(study.changes)} in every run")
+    if plan.other_code:
+        fate = "to be made again" if plan.redo else "kept; --redo makes them again"
+        lines.insert(-2, f"  other     {told_code(plan.other_code)}: {fate}")
     lines += [
         f"  unused    {name} by {', '.join(methods)}: one run for all its values"
         for name, methods in unused_settings(study, plan.rows).items()
@@ -50,7 +58,7 @@ def run_with_progress(
     study: Study, folder: Path, console: Console, *, jobs: int, **options: Any
 ) -> dict[str, str]:
     """Run a study with a live line; return the errors of failed runs by key."""
-    narrowed = {k: options[k] for k in ("repetitions", "where", "known")}
+    narrowed = {k: options[k] for k in ("repetitions", "where", "known", "redo")}
     plan = make_plan(study, folder, **narrowed)
     total, work = len(plan.missing), plan.seconds
     columns = (
@@ -61,7 +69,7 @@ def run_with_progress(
         TimeElapsedColumn(),
         TextColumn("gone, {task.fields[left]} left"),
     )
-    finished: dict[str, Any] = dict(plan.done)
+    finished: dict[str, Any] = dict(plan.finished)
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(
             study.name, total=total, failed=0, last="-", left=spoken(work / jobs)
@@ -120,9 +128,27 @@ def run_with_progress(
         highlight=False,
         soft_wrap=True,
     )
+    if plan.other_code and not plan.redo:
+        notice(
+            f"{told_code(plan.other_code)}: kept, and marked in the report. Make them "
+            "again with --redo."
+        )
     for key, error in list(tally.failures.items())[:SHOWN_FAILURES]:
         notice(f"{key}: {error}")
     return tally.failures
+
+
+def told_code(other: Mapping[str, str]) -> str:
+    """Return how many runs were made by other code, and by which.
+
+    >>> told_code({"a": "guidefbo 0.0.9", "b": "guidefbo 0.0.9"})
+    '2 runs were made by other code (guidefbo 0.0.9)'
+    """
+    codes = sorted(set(other.values()))
+    more = len(codes) - SHOWN_CODES
+    listed = [*codes[:SHOWN_CODES], *([f"and {more} more"] if more > 0 else [])]
+    runs = "1 run was" if len(other) == 1 else f"{len(other)} runs were"
+    return f"{runs} made by other code ({'; '.join(listed)})"
 
 
 def describe_axes(plan: Plan) -> str:

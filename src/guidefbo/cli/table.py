@@ -1,23 +1,18 @@
 """A table of a site's own results: all of its rows are told, or none."""
 
-import csv
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from guidefbo.cli.reading import is_shown_as, meant, read_number, read_values
 from guidefbo.core.checks import shown
 from guidefbo.core.errors import DataError, FedBOError
-from guidefbo.core.files import InputError, read_file
+from guidefbo.core.table_text import read_cells
 from guidefbo.site.agent import Agent
 from guidefbo.site.trial import Trial
 
 VALUE = "value"
 OPTIONAL = ("std", "failed")
-SEPARATORS = ",;\t"
-MAX_TABLE = 16 << 20
-"""Bytes of a table: more rows than a model can be fitted to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +72,7 @@ def _refuse_repeats(rows: list[Row], path: Path, agent: Agent) -> None:
 
 
 def _read_rows(path: Path, agent: Agent) -> list[Row]:
-    lines = _split(_read_text(path), list(agent.space.parameters))
+    lines = read_cells(path, {*agent.space.parameters, VALUE, *OPTIONAL})
     header = [name.strip() for name in lines[0]] if lines else []
     _check_header(header, path, agent)
     rows: list[Row] = []
@@ -91,34 +86,6 @@ def _read_rows(path: Path, agent: Agent) -> list[Row]:
     if not rows:
         raise DataError(f"Expected results below the header of {path}, got none.")
     return rows
-
-
-def _read_text(path: Path) -> str:
-    try:
-        # Spreadsheets put a byte order mark first; this encoding drops it.
-        return read_file(path, MAX_TABLE).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text. Save it as CSV UTF-8.") from error
-    except InputError as error:
-        raise DataError(f"Cannot read {path}: {error}.") from error
-
-
-def _split(text: str, names: list[str]) -> list[list[str]]:
-    """Return the cells, parted at the sign that makes most sense of the header."""
-    tables = [_parse(text, separator) for separator in SEPARATORS]
-
-    def found(table: list[list[str]]) -> int:
-        header = {cell.strip() for cell in table[0]} if table else set[str]()
-        return len(header & {*names, VALUE, *OPTIONAL})
-
-    return max(tables, key=found)
-
-
-def _parse(text: str, separator: str) -> list[list[str]]:
-    try:
-        return list(csv.reader(StringIO(text, newline=""), delimiter=separator))
-    except csv.Error as error:
-        raise DataError(f"Expected a table, got something else: {error}.") from error
 
 
 def _check_header(header: list[str], path: Path, agent: Agent) -> None:

@@ -6,9 +6,10 @@ record without its curve is no record.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Matrix, Values
 from guidefbo.core.checks import is_finite_number
@@ -26,7 +27,20 @@ class RunRecord:
     """What a finished run left behind."""
 
     curve: Values | None = None
-    """Mean simple regret after the initial design and after every round."""
+    """Mean simple regret after the initial design and after every round; None where no
+    optimum is known."""
+    regret_in_box: Values | None = None
+    """The same against the best points inside the box, of a synthetic problem."""
+    mean_metric: Values | None = None
+    """Mean best value so far, for problems whose values have a name."""
+    metric: Mapping[str, str] = field(default_factory=dict[str, str])
+    """That name, with its unit and goal."""
+    optima: NDArray[np.float64] | None = None
+    """The best value of each agent's task, where it is known."""
+    held_out: NDArray[np.float64] | None = None
+    """Score of each agent's final choice on data that its objective never saw."""
+    source: str = ""
+    """Where the numbers of the problem come from."""
     best_value: Matrix | None = None
     """(num_rounds + 1, num_agents) best noise-free value so far, raw units."""
     scalars: Numbers = field(default_factory=dict[str, float])
@@ -47,30 +61,25 @@ class RunRecord:
 
     def entries(self) -> dict[str, Any]:
         """Return the fields that are there as JSON values."""
-        arrays = {"mean_simple_regret": self.curve, "best_value": self.best_value}
+        arrays = {
+            "mean_simple_regret": self.curve,
+            "regret_inbox": self.regret_in_box,
+            "mean_metric": self.mean_metric,
+            "best_value": self.best_value,
+            "optima": self.optima,
+            "held_out": self.held_out,
+        }
         named = {
             "environment": self.environment,
+            "metric": self.metric,
             "scalars": self.scalars,
             "scalars_paper": self.scalars_paper,
             "bytes": self.num_bytes,
             "seconds": self.seconds,
         }
-        return {name: a.tolist() for name, a in arrays.items() if a is not None} | {
-            name: dict(value) for name, value in named.items() if value
-        }
-
-    @classmethod
-    def from_form(cls, form: Mapping[str, Any]) -> Self:
-        """Return what a record, or an entry of a pack, says of the run's mean."""
-        curve = form.get("mean_simple_regret")
-        return cls(
-            curve=np.array(curve, dtype=np.float64) if is_curve(curve) else None,
-            scalars=numbers(form.get("scalars")),
-            scalars_paper=numbers(form.get("scalars_paper")),
-            num_bytes=numbers(form.get("bytes")),
-            seconds=numbers(form.get("seconds")),
-            environment=texts(form.get("environment")),
-        )
+        entries = {name: a.tolist() for name, a in arrays.items() if a is not None}
+        entries |= {name: dict(value) for name, value in named.items() if value}
+        return entries | ({"source": self.source} if self.source else {})
 
 
 def is_number(value: Any) -> bool:
@@ -83,6 +92,11 @@ def is_curve(value: Any) -> bool:
     if not isinstance(value, list) or not value:
         return False
     return all(map(is_number, cast(list[Any], value)))
+
+
+def numbers_of(value: Any) -> Values | None:
+    """Return a list of such numbers as an array, None for anything else."""
+    return np.array(value, dtype=np.float64) if is_curve(value) else None
 
 
 def numbers(value: Any) -> dict[str, float]:

@@ -142,7 +142,7 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, int | float | str]:
             raise SettingsError(
                 f"A setting is written key=value, got {pair!r}. For example beta=4."
             )
-        given[name.strip()] = _number_or_text(text.strip())
+        given[name.strip()] = number_or_text(text.strip())
     return given
 
 
@@ -161,7 +161,8 @@ def _setting(declared: Field[Any]) -> Setting:
     )
 
 
-def _number_or_text(text: str) -> int | float | str:
+def number_or_text(text: str) -> int | float | str:
+    """Return what a text on a command line says: a number where it is one."""
     for convert in (int, float):
         try:
             return convert(text)

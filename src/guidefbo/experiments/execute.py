@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import guidefbo
 from guidefbo.core.designs import sobol
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.experiments.commit import code_commit, with_commit
@@ -21,6 +22,7 @@ from guidefbo.methods.record import Method
 from guidefbo.methods.registry import find_method
 from guidefbo.metrics.similarity import task_similarity
 from guidefbo.metrics.timing import StageClock
+from guidefbo.problems.files import given_code
 from guidefbo.problems.library import make_problem
 from guidefbo.simulation.simulate import run
 from guidefbo.simulation.spec import RunSpec
@@ -37,6 +39,7 @@ def execute(
     is_worker: bool,
     plugins: Sequence[Plugin] = (),
     records: Sequence[Method] = (),
+    files: Sequence[Plugin] = (),
 ) -> tuple[str, dict[str, Any]]:
     """Return the key and the record of a row, or the record of its failure.
 
@@ -48,6 +51,7 @@ def execute(
             they leave it to the process that started them.
         plugins: Methods and problems of one's own, loaded once a process.
         records: Methods of one's own, entered once a process.
+        files: Python files that problems are in, as they were when the study began.
     """
     if is_worker and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -56,7 +60,8 @@ def execute(
             load_plugin(plugin)
         for record in records:
             find_method(record)
-        return key, {"key": key, **MEASURES[measure](spec)}
+        with given_code(files):
+            return key, {"key": key, **MEASURES[measure](spec)}
     except Exception as error:  # one run's failure is not the study's
         return key, failure(spec, f"{type(error).__name__}: {error}", _trace(error))
 
@@ -88,7 +93,7 @@ def _compare_tasks(spec: Mapping[str, Any]) -> dict[str, Any]:
         "format": SIMILARITY_FORMAT,
         "version": VERSION,
         "spec": dict(spec),
-        "environment": {"commit": code_commit()},
+        "environment": {"guidefbo": guidefbo.__version__, "commit": code_commit()},
         "similarity": task_similarity(values),
         "seconds": clock.seconds(),
     }

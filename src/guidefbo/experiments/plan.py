@@ -6,7 +6,6 @@ that a method does not use changes no run of it and is left out of its rows, so 
 along an axis of such a setting the method has one row.
 """
 
-import hashlib
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,6 +15,8 @@ from typing import Any, cast
 from guidefbo.core.checks import is_whole_number
 from guidefbo.core.errors import SettingsError, refuse_unknown
 from guidefbo.core.settings import Setting
+from guidefbo.experiments.fingerprint import Codes
+from guidefbo.experiments.keys import base_of, run_key
 from guidefbo.experiments.results import Row
 from guidefbo.experiments.study import Study, Table, require_repetitions
 from guidefbo.methods.registry import find_method
@@ -48,10 +49,12 @@ def plan_rows(
     _check_size(study, count)
     _check_settings(study)
     seeds = range(study.first_seed, study.first_seed + count)
+    codes = Codes()
     rows = [
-        _row(study, grid, combination, seed)
-        for seed in seeds
+        _row(study, grid, combination, seed, codes)
+        for number, seed in enumerate(seeds)
         for grid in study.grids
+        if number < grid.get("repetitions", count)
         for combination in _combinations(grid, study.variants)
     ]
     unique = list(dict.fromkeys((row.key, row.variant, row.group) for row in rows))
@@ -62,7 +65,10 @@ def plan_rows(
 def merge_rows(
     study: Study, former: Collection[Row], asked: Collection[Row]
 ) -> tuple[Row, ...]:
-    """Return former and newly asked rows together, in the order of the study."""
+    """Return former and newly asked rows together, in the order of the study.
+
+    A row that was asked for before is asked for anew, by the code of now.
+    """
     wanted = {_identity(row): row for row in (*former, *asked)}
     if len(wanted) == len(asked):
         return tuple(asked)
@@ -76,14 +82,6 @@ def merge_rows(
     return tuple(
         wanted[identity] for identity in sorted(wanted, key=places.__getitem__)
     )
-
-
-def run_key(spec: Mapping[str, Any], measure: str = "run") -> str:
-    """Return the name of a run's record: readable, and equal for equal runs."""
-    text = json.dumps([measure, spec], sort_keys=True, separators=(",", ":"))
-    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    what = spec.get("method", measure)
-    return f"{spec['problem']}-level{spec['level']}-{what}-seed{spec['seed']}-{digest}"
 
 
 def canonical_spec(spec: RunSpec) -> dict[str, Any]:
@@ -155,10 +153,12 @@ def _kind(row: Row) -> str:
 
 
 def _identity(row: Row) -> tuple[str, str | None, str | None]:
-    return row.key, row.variant, row.group
+    return base_of(row.key), row.variant, row.group
 
 
-def _row(study: Study, grid: Table, given: dict[str, Any], seed: int) -> Row:
+def _row(
+    study: Study, grid: Table, given: dict[str, Any], seed: int, codes: Codes
+) -> Row:
     variant = given.pop("variant", None)
     known = find_method(_method_of(given)).run_settings
     settings = {k: v for k, v in given["settings"].items() if k in known}
@@ -166,9 +166,11 @@ def _row(study: Study, grid: Table, given: dict[str, Any], seed: int) -> Row:
     form = canonical_spec(RunSpec(**arguments))
     if study.measure == "similarity":
         form = {name: form[name] for name in TASK_FIELDS}
+    code = codes.of(form)
     return Row(
-        key=run_key(form, study.measure),
+        key=run_key(form, code),
         spec=form,
+        code=code,
         variant=variant,
         group=grid.get("name"),
     )
@@ -190,7 +192,7 @@ def _axes_of(grid: Table) -> dict[str, list[Any]]:
                 axes[f"settings.{name}"] = _as_list(item)
         elif key == "problem" and value == ALL:
             axes[key] = list(PROBLEMS)
-        elif key != "name":
+        elif key not in ("name", "repetitions"):
             axes[key] = _as_list(value)
     return axes
 

@@ -6,14 +6,16 @@
     FILE.json.gz                  a pack: all of it in one small file, mean curves only
 
 Whoever reports reads these and nothing else. A record that is cut off, malformed or
-about another run is no result: the row stays missing.
+about another run is no result: the row stays missing. A key is made of the run and of
+the code that computes it; where there is no record of the code that was asked for, one
+of the same run by other code stands for it, and is told apart.
 """
 
 import gzip
 import json
 import zlib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
@@ -21,13 +23,9 @@ from typing import Any, cast
 from guidefbo.core.checks import is_whole_number, shown
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import InputError, read_file
-from guidefbo.core.run_record import (
-    MAX_NUMBER,
-    RUN_FORMAT,
-    RunRecord,
-    is_number,
-    texts,
-)
+from guidefbo.core.run_record import MAX_NUMBER, RUN_FORMAT, texts
+from guidefbo.experiments.keys import Code, base_of, holds_all, with_code
+from guidefbo.experiments.outcome import Outcome, outcome_entry, parse_outcome
 
 STUDY_FORMAT = "guidefbo-study"
 PACK_FORMAT = "guidefbo-pack"
@@ -50,9 +48,11 @@ class Row:
     """One run that was asked for."""
 
     key: str
-    """Name of its record; equal specs have equal keys."""
+    """Name of its record; equal specs have equal keys if the code is the same."""
     spec: Mapping[str, Any]
     """Fields of the run, settings without those at their default."""
+    code: Code = field(default_factory=dict[str, str], compare=False)
+    """Code that is to compute it; known while a study is run, and not kept."""
     variant: str | None = None
     """What the study calls this kind of run, where it has a name for it."""
     group: str | None = None
@@ -93,21 +93,8 @@ class Call:
     """Its conditions, as they were written."""
     repetitions: int
     """Seeds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome(RunRecord):
-    """What a finished run left behind, or what was measured in its place."""
-
-    similarity: float | None = None
-    """Task similarity, where that was measured and nothing was run."""
-
-    @property
-    def final(self) -> float:
-        """Mean simple regret at the end."""
-        if self.curve is None:
-            raise DataError("This result is a similarity and has no regret.")
-        return float(self.curve[-1])
+    change: tuple[str, ...] = ()
+    """What it changed in all runs of the study, as texts `key=value`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -134,6 +121,11 @@ class StudyResults:
     """Calls that ask for just these rows; none where they are not known."""
     methods: Mapping[str, MethodNote] = field(default_factory=dict[str, MethodNote])
     """What is known of the methods of the rows, by name."""
+    code: Code = field(default_factory=dict[str, str])
+    """Code that was asked for last, by part; nothing where that is not known."""
+    other_code: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What made each result that is not of the study's code, by key; none where the
+    files do not say which code was asked for."""
 
     @property
     def missing(self) -> tuple[Row, ...]:
@@ -148,11 +140,34 @@ def read_study(path: str | Path) -> StudyResults:
         return _read_folder(path)
     if path.is_file():
         return _read_pack(path)
-    found = f"{path} is neither" if path.exists() else f"there is no {path}"
+    found = f"{path} is neither" if path.exists() else f"there is no folder {path}"
     raise DataError(
         f"Expected a study's folder or its pack, and {found}. "
         "Make one with: guidefbo study run NAME --out DIR"
     )
+
+
+def read_outcomes(folder: Path, rows: Iterable[Row]) -> dict[str, Outcome]:
+    """Return the outcomes of finished rows by key, of other code where need be."""
+    found = keys_by_run(folder)
+    outcomes: dict[str, Outcome] = {}
+    for row in rows:
+        others = [key for key in found.get(base_of(row.key), ()) if key != row.key]
+        for key in (row.key, *others):
+            outcome = read_record(folder / "runs" / f"{key}.json", key, row.spec)
+            if outcome is not None:
+                outcomes[row.key] = outcome
+                break
+    return outcomes
+
+
+def keys_by_run(folder: Path) -> dict[str, list[str]]:
+    """Return the keys of all files in a study's folder, by run."""
+    found: dict[str, list[str]] = {}
+    names = {path.name for path in (folder / "runs").glob("*-*.*")}
+    for key in sorted({name.partition(".")[0] for name in names}):
+        found.setdefault(base_of(key), []).append(key)
+    return found
 
 
 def read_record(path: Path, key: str, spec: Mapping[str, Any]) -> Outcome | None:
@@ -168,16 +183,6 @@ def read_record(path: Path, key: str, spec: Mapping[str, Any]) -> Outcome | None
     if (form["format"] == RUN_FORMAT) is not ("method" in spec):
         return None
     return parse_outcome(form)
-
-
-def parse_outcome(form: Mapping[str, Any]) -> Outcome | None:
-    """Return the outcome in a record or in an entry of a pack, None if malformed."""
-    outcome = Outcome.from_form(form)
-    similarity = form.get("similarity")
-    if is_number(similarity):
-        similarity = float(cast(float, similarity))
-        return replace(outcome, curve=None, similarity=similarity)
-    return None if outcome.curve is None else outcome
 
 
 def pack_study(results: StudyResults) -> bytes:
@@ -205,7 +210,7 @@ def pack_study(results: StudyResults) -> bytes:
 
 def study_form(results: StudyResults) -> dict[str, Any]:
     """Return what stands in study.json."""
-    calls = [{"where": [*c.where], "repetitions": c.repetitions} for c in results.calls]
+    calls = [_call_form(call) for call in results.calls]
     return {
         "format": STUDY_FORMAT,
         "version": VERSION,
@@ -217,7 +222,13 @@ def study_form(results: StudyResults) -> dict[str, Any]:
         "definition": dict(results.definition),
         "methods": {name: asdict(note) for name, note in results.methods.items()},
         **({"calls": calls} if calls else {}),
+        **({"code": dict(results.code)} if results.code else {}),
     }
+
+
+def _call_form(call: Call) -> dict[str, Any]:
+    form: dict[str, Any] = {"where": [*call.where], "repetitions": call.repetitions}
+    return form | {"change": [*call.change]} if call.change else form
 
 
 def _row_form(row: Row) -> dict[str, Any]:
@@ -229,23 +240,17 @@ def _row_form(row: Row) -> dict[str, Any]:
     return form
 
 
-def outcome_entry(outcome: Outcome) -> dict[str, Any]:
-    """Return an outcome as it stands in a pack: the mean curve and the totals."""
-    entry = outcome.entries()
-    if outcome.curve is not None:
-        # Seven digits tell any two regrets apart that a table or a figure shows.
-        entry["mean_simple_regret"] = [float(f"{v:.7g}") for v in outcome.curve]
-    if outcome.similarity is not None:
-        entry["similarity"] = outcome.similarity
-    if outcome.seconds:
-        entry["seconds"] = {k: round(v, 3) for k, v in outcome.seconds.items()}
-    return entry
-
-
 def record_of(outcome: Outcome, row: Row) -> dict[str, Any]:
-    """Return a record that says what a pack kept of a run."""
-    form = outcome.to_form(row.spec) | {"key": row.key} | outcome_entry(outcome)
-    return form if outcome.similarity is None else form | {"format": SIMILARITY_FORMAT}
+    """Return a record that says what a pack kept of a run, under its own key."""
+    key = with_code(base_of(row.key), outcome.parts)
+    is_run = outcome.similarity is None
+    return {
+        "format": RUN_FORMAT if is_run else SIMILARITY_FORMAT,
+        "version": VERSION,
+        "spec": dict(row.spec),
+        "key": key,
+        **outcome_entry(outcome),
+    }
 
 
 def _read_folder(folder: Path) -> StudyResults:
@@ -256,12 +261,10 @@ def _read_folder(folder: Path) -> StudyResults:
             "`guidefbo study run` wrote."
         )
     rows = _rows(form, folder)
-    outcomes: dict[str, Outcome] = {}
+    outcomes = read_outcomes(folder, rows)
     failures: dict[str, str] = {}
     for row in rows:
-        outcome = read_record(folder / "runs" / f"{row.key}.json", row.key, row.spec)
-        if outcome is not None:
-            outcomes[row.key] = outcome
+        if row.key in outcomes:
             continue
         failure = _load(folder / "runs" / f"{row.key}.failed.json")
         if failure is not None and failure.get("format") == FAILURE_FORMAT:
@@ -303,6 +306,7 @@ def _results(
 ) -> StudyResults:
     sections = form.get("sections")
     definition = form.get("definition")
+    code = texts(form.get("code"))
     return StudyResults(
         name=str(form.get("name", "study")),
         title=str(form.get("title", "")),
@@ -318,6 +322,23 @@ def _results(
         else {},
         calls=_calls(form.get("calls")),
         methods=_methods(form.get("methods")),
+        code=code,
+        other_code={
+            row.key: outcomes[row.key].code
+            for row in rows
+            if row.key in outcomes and _is_other(outcomes[row.key].parts, row, code)
+        },
+    )
+
+
+def _is_other(parts: Code, row: Row, code: Code) -> bool:
+    """Whether a result is not of the code that a study is to be of."""
+    if not code or not parts:
+        return bool(code)
+    base = base_of(row.key)
+    # The first has a version that is not the newest, the second lacks a file.
+    return not holds_all(code, parts) or (
+        base != row.key and with_code(base, parts) != row.key
     )
 
 
@@ -356,10 +377,17 @@ def _calls(listed: Any) -> tuple[Call, ...]:
     for item in cast(list[Any], listed):
         form = cast(dict[str, Any], item) if isinstance(item, dict) else {}
         where, seeds = form.get("where"), form.get("repetitions")
-        if not isinstance(where, list) or not is_whole_number(seeds):
+        change = form.get("change", [])
+        are_lists = isinstance(where, list) and isinstance(change, list)
+        if not are_lists or not is_whole_number(seeds):
             return ()
-        conditions = tuple(map(str, cast(list[Any], where)))
-        calls.append(Call(where=conditions, repetitions=cast(int, seeds)))
+        calls.append(
+            Call(
+                where=tuple(map(str, cast(list[Any], where))),
+                repetitions=cast(int, seeds),
+                change=tuple(map(str, cast(list[Any], change))),
+            )
+        )
     return tuple(calls)
 
 

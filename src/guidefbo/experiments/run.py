@@ -3,19 +3,23 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from guidefbo.core.checks import require_count
 from guidefbo.core.errors import SettingsError
 from guidefbo.experiments.estimate import estimate_seconds
+from guidefbo.experiments.fingerprint import PACKAGE
+from guidefbo.experiments.keys import base_of, is_same_code
 from guidefbo.experiments.plan import plan_rows
 from guidefbo.experiments.results import (
     FAILURE_FORMAT,
     Call,
     Outcome,
     Row,
+    keys_by_run,
     read_study,
 )
-from guidefbo.experiments.store import Store
+from guidefbo.experiments.store import Store, is_better, known_outcomes
 from guidefbo.experiments.study import Study
 from guidefbo.experiments.workers import BACKENDS, cluster, run_rows
 from guidefbo.methods.plugins import Plugin, load_plugin
@@ -28,13 +32,24 @@ class Plan:
     rows: tuple[Row, ...]
     """Every row, in order."""
     done: dict[str, Outcome]
-    """Outcomes of the finished ones, by key."""
+    """Outcomes of the finished ones, by key; they may be of other code."""
+    known: dict[str, Outcome]
+    """Those of them that are in other folders or packs."""
+    redo: bool = False
+    """Whether runs of other code are to be made again."""
 
     @property
     def missing(self) -> tuple[Row, ...]:
         """Rows still to be run; equal runs once."""
-        rows = {row.key: row for row in self.rows if row.key not in self.done}
+        finished = self.finished
+        rows = {row.key: row for row in self.rows if row.key not in finished}
         return tuple(rows.values())
+
+    @property
+    def finished(self) -> dict[str, Outcome]:
+        """Outcomes that are not made again, by key."""
+        again = self.other_code if self.redo else {}
+        return {key: outcome for key, outcome in self.done.items() if key not in again}
 
     @property
     def num_runs(self) -> int:
@@ -42,9 +57,19 @@ class Plan:
         return len({row.key for row in self.rows})
 
     @property
+    def other_code(self) -> dict[str, str]:
+        """What made each finished run that is not of the code of now, by key."""
+        return {
+            row.key: self.done[row.key].code
+            for row in self.rows
+            if row.key in self.done
+            and not is_same_code(self.done[row.key].parts, row.code)
+        }
+
+    @property
     def seconds(self) -> float:
         """Estimated seconds of one process for what is missing."""
-        return estimate_seconds(self.rows, self.done)
+        return estimate_seconds(self.rows, self.finished)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,17 +105,29 @@ def make_plan(
     repetitions: int | None = None,
     where: Sequence[str] = (),
     known: Sequence[Path] = (),
+    redo: bool = False,
 ) -> Plan:
-    """Return what is asked for and what the folder and the packs have of it."""
+    """Return what is asked for and what the folder and the packs have of it.
+
+    Args:
+        study: What to run.
+        folder: Where its records are.
+        repetitions: Seeds, if not the study's own number.
+        where: Conditions `key=a,b` on the rows.
+        known: Folders or packs whose finished runs count too.
+        redo: Whether runs of other code are to be made again.
+    """
     if repetitions is not None:
         require_count("repetitions", repetitions, 1)
     rows = plan_rows(study, repetitions=repetitions, where=where)
+    asked = {row.key: row for row in rows}
     done = Store(folder).done(rows)
-    wanted = {row.key for row in rows}
+    taken: dict[str, Outcome] = {}
     for path in known:
-        packed = read_study(path).outcomes
-        done = {key: o for key, o in packed.items() if key in wanted} | done
-    return Plan(rows=rows, done=done)
+        for key, outcome in known_outcomes(read_study(path), rows).items():
+            if key not in done or is_better(outcome, done[key], asked[key]):
+                done[key] = taken[key] = outcome
+    return Plan(rows=rows, done=done, known=taken, redo=redo)
 
 
 def run_study(
@@ -100,6 +137,7 @@ def run_study(
     repetitions: int | None = None,
     where: Sequence[str] = (),
     known: Sequence[Path] = (),
+    redo: bool = False,
     plan: Plan | None = None,
     plugins: Sequence[Plugin] = (),
     jobs: int = 2,
@@ -115,6 +153,7 @@ def run_study(
         repetitions: Seeds, if not the study's own number.
         where: Conditions `key=a,b` on the rows.
         known: Folders or packs whose finished runs are taken over first.
+        redo: Whether runs of other code are made again; each stays until it is.
         plan: What `make_plan` returned for the same arguments, where it was asked.
         plugins: Files with methods and problems of one's own, for the workers too.
         jobs: Processes on this machine.
@@ -131,14 +170,14 @@ def run_study(
         load_plugin(plugin)
     store = Store(folder)
     plan = plan or make_plan(
-        study, folder, repetitions=repetitions, where=where, known=known
+        study, folder, repetitions=repetitions, where=where, known=known, redo=redo
     )
     with store.held():
         seeds = study.repetitions if repetitions is None else repetitions
-        call = Call(where=tuple(where), repetitions=seeds)
+        call = Call(where=tuple(where), repetitions=seeds, change=study.changes)
         store.describe(study, plan.rows, call)
-        for path in known:
-            store.adopt(read_study(path), plan.rows)
+        store.adopt(plan.known, plan.rows)
+        former = keys_by_run(folder)
         failures: dict[str, str] = {}
         missing = {row.key: row for row in plan.missing}
         with cluster(backend, address):
@@ -147,11 +186,12 @@ def run_study(
                 study.measure,
                 jobs=jobs,
                 backend=backend,
-                plugins=plugins,
+                plugins=(*study.plugins, *plugins),
                 records=study.records,
             )
             for number, (key, record) in enumerate(records, start=1):
-                store.save(key, record)
+                others = former.get(base_of(key), ())
+                store.save(key, _signed(record, missing[key]), others)
                 is_failure = record.get("format") == FAILURE_FORMAT
                 if is_failure:
                     failures[key] = record["error"]
@@ -165,7 +205,14 @@ def run_study(
                         )
                     )
     return Tally(
-        num_before=len(plan.done),
+        num_before=len(plan.finished),
         num_finished=len(missing) - len(failures),
         failures=failures,
     )
+
+
+def _signed(record: dict[str, Any], row: Row) -> dict[str, Any]:
+    """Return a record with the code that computed it: files of here, where it ran."""
+    if record.get("format") == FAILURE_FORMAT:
+        return record
+    return record | {"code": {**row.code, PACKAGE: record["environment"][PACKAGE]}}

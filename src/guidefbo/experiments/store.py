@@ -13,6 +13,7 @@ from typing import Any
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import OutputError, write_atomically
 from guidefbo.core.lock import LockedError, exclusive
+from guidefbo.experiments.keys import base_of, is_same_code, spec_key
 from guidefbo.experiments.notes import notes_on
 from guidefbo.experiments.plan import merge_rows
 from guidefbo.experiments.results import (
@@ -21,7 +22,8 @@ from guidefbo.experiments.results import (
     Outcome,
     Row,
     StudyResults,
-    read_record,
+    keys_by_run,
+    read_outcomes,
     read_study,
     record_of,
     study_form,
@@ -75,21 +77,26 @@ class Store:
             definition=study.definition,
             calls=_calls(study, former, rows, merged, call),
             methods={**(former.methods if former else {}), **notes_on(rows)},
+            code=_code(former, rows),
         )
         text = json.dumps(study_form(described), indent=1, allow_nan=False)
         write_atomically(form, text + "\n")
 
     def done(self, rows: Iterable[Row]) -> dict[str, Outcome]:
         """Return the outcomes of finished rows by key. Half a file is no outcome."""
-        outcomes: dict[str, Outcome] = {}
-        for row in rows:
-            outcome = read_record(self._record(row.key), row.key, row.spec)
-            if outcome is not None:
-                outcomes[row.key] = outcome
-        return outcomes
+        return read_outcomes(self.folder, rows)
 
-    def save(self, key: str, record: Mapping[str, Any]) -> bool:
-        """Write a record atomically; return whether it is that of a finished run."""
+    def save(
+        self, key: str, record: Mapping[str, Any], former: Iterable[str] = ()
+    ) -> bool:
+        """Write a record atomically; return whether it is that of a finished run.
+
+        Args:
+            key: Name of the record.
+            record: What it says, or the record of a failure.
+            former: Keys of the same run by other code. Where the run is finished, their
+                files are gone.
+        """
         is_failure = record.get("format") == FAILURE_FORMAT
         path = self._failure(key) if is_failure else self._record(key)
         # One line: a study has thousands of records and people read its report.
@@ -97,18 +104,28 @@ class Store:
         write_atomically(path, text + "\n")
         if not is_failure:
             self._failure(key).unlink(missing_ok=True)
+            for other in former:
+                if other != key:
+                    self._failure(other).unlink(missing_ok=True)
+                    self._record(other).unlink(missing_ok=True)
         return not is_failure
 
-    def adopt(self, results: StudyResults, rows: Iterable[Row]) -> int:
-        """Take over the finished runs of another folder or pack; return how many."""
-        listed = {row.key: row for row in rows}
-        done = self.done(listed.values())
-        missing = {key: row for key, row in listed.items() if key not in done}
+    def adopt(self, outcomes: Mapping[str, Outcome], rows: Iterable[Row]) -> int:
+        """Take over finished runs of other folders or packs; return how many.
+
+        Args:
+            outcomes: By key of the row they stand for. One of other code does not
+                replace a record that is there.
+            rows: Rows that are asked for.
+        """
+        listed = {row.key: row for row in rows if row.key in outcomes}
+        done, former = self.done(listed.values()), keys_by_run(self.folder)
         count = 0
-        for key, row in missing.items():
-            outcome = results.outcomes.get(key)
-            if outcome is not None:
-                self.save(key, record_of(outcome, row))
+        for key, row in listed.items():
+            outcome = outcomes[key]
+            if key not in done or is_better(outcome, done[key], row):
+                record = record_of(outcome, row)
+                self.save(record["key"], record, former.get(base_of(key), ()))
                 count += 1
         return count
 
@@ -117,6 +134,31 @@ class Store:
 
     def _failure(self, key: str) -> Path:
         return self.folder / "runs" / f"{key}.failed.json"
+
+
+def known_outcomes(results: StudyResults, rows: Iterable[Row]) -> dict[str, Outcome]:
+    """Return what another folder or pack has of some rows, by key of the row."""
+    found = {
+        spec_key(row.spec): results.outcomes[row.key]
+        for row in results.rows
+        if row.key in results.outcomes
+    }
+    listed = {row.key: found.get(base_of(row.key)) for row in rows}
+    return {key: outcome for key, outcome in listed.items() if outcome is not None}
+
+
+def is_better(outcome: Outcome, former: Outcome, row: Row) -> bool:
+    """Whether an outcome is of the code that is asked for and another one is not."""
+    is_asked = is_same_code(outcome.parts, row.code)
+    return is_asked and not is_same_code(former.parts, row.code)
+
+
+def _code(former: StudyResults | None, rows: Iterable[Row]) -> dict[str, str]:
+    """Return the newest version of all code that was asked for."""
+    code = dict(former.code if former else {})
+    for row in rows:
+        code |= row.code
+    return code
 
 
 def _calls(

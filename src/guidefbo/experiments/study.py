@@ -4,12 +4,14 @@
     title = "How much exploration?"
     repetitions = 5                    # seeds 0 to 4
     sections = ["regret", "ranks"]     # of the report; none: what the runs allow
+    plugins = ["mine.py"]              # methods of one's own, in files beside this one
 
     [common]                           # what all runs share
     level = 2
     problem = ["ackley", "sphere"]     # a list is an axis: one run per value
 
     [[grid]]                           # one run per combination; several add up
+    repetitions = 3                    # fewer seeds than the study, if wanted
     method = ["ucb", "guide-ucb"]
     settings.beta = [1, 2, 4]
 
@@ -25,7 +27,7 @@ common_shift, noise, noise_units, method, num_agents, num_initial, num_rounds, s
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -41,6 +43,7 @@ from guidefbo.core.errors import SettingsError, refuse_unknown
 from guidefbo.core.files import InputError
 from guidefbo.core.toml import TomlError, read_toml
 from guidefbo.experiments.shipped import shipped_files
+from guidefbo.methods.plugins import Plugin, load_plugin
 from guidefbo.methods.record import Method
 from guidefbo.methods.registry import find_method
 from guidefbo.simulation.spec import RunSpec
@@ -52,6 +55,7 @@ MAX_REPETITIONS = 10_000
 MEASURES = ("run", "similarity")
 """What is done for each row: run the method, or compare the agents' tasks."""
 SECTIONS = (
+    "realworld",
     "regret",
     "ranks",
     "matched",
@@ -73,6 +77,7 @@ TOP = frozenset(
         "repetitions",
         "first_seed",
         "sections",
+        "plugins",
         "common",
         "grid",
         "variants",
@@ -106,8 +111,12 @@ class Study:
         default_factory=lambda: MappingProxyType(dict[str, Table]())
     )
     """Named methods with settings."""
+    changes: tuple[str, ...] = ()
+    """What was changed in all runs since it was written, as texts `key=value`."""
     records: tuple[Method, ...] = ()
     """Methods that were given as records; their workers need them too."""
+    plugins: tuple[Plugin, ...] = ()
+    """Files with methods of one's own, beside the study's."""
     definition: Table
     """The study as it was written."""
 
@@ -131,9 +140,25 @@ def load_study(name_or_path: str) -> Study:
     except TomlError as error:
         raise SettingsError(f"{path} is no TOML of a study: {error}.") from error
     try:
-        return parse_study(form, default_name=path.stem)
+        study = parse_study(form, default_name=path.stem)
+        return replace(study, plugins=_plugins(form.get("plugins", []), path.parent))
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}") from error
+
+
+def _plugins(form: Any, folder: Path) -> tuple[Plugin, ...]:
+    """Load the plugins of a study, which lie beside it."""
+    names = _as_list(form)
+    for name in names:
+        if not isinstance(name, str) or Path(name).name != name:
+            raise SettingsError(
+                "plugins must be names of Python files beside the study, got "
+                f"{shown(name)}."
+            )
+    plugins = tuple(Plugin.read(folder / name) for name in names)
+    for plugin in plugins:
+        load_plugin(plugin)
+    return plugins
 
 
 def list_studies() -> list[tuple[str, str]]:
@@ -189,7 +214,9 @@ def require_repetitions(count: Any) -> int:
 
 
 def _grid(item: Any, common: Table, variants: Mapping[str, Table]) -> Table:
-    own = _fields(item, "[[grid]]", also=frozenset({"name", "variant"}))
+    own = _fields(item, "[[grid]]", also=frozenset({"name", "variant", "repetitions"}))
+    if "repetitions" in own:
+        require_repetitions(own["repetitions"])
     for name in _as_list(own.get("variant", [])):
         if name not in variants:
             refuse_unknown("variant", str(name), variants)
@@ -230,11 +257,11 @@ def _fields(form: Any, where: str, also: frozenset[str] = frozenset()) -> Table:
             )
         many: Table = {key: value} if key != "settings" else cast(Table, value)
         for name, item in many.items():
-            _check_values(name, item, where)
+            check_values(name, item, where)
     return table
 
 
-def _check_values(name: str, value: Any, where: str) -> None:
+def check_values(name: str, value: Any, where: str) -> None:
     """Refuse what no field of a run can be; the run itself checks the rest."""
     if value == []:
         raise SettingsError(f"{where} gives no value for {name}.")

@@ -21,6 +21,7 @@ from guidefbo.experiments.execute import execute, failure
 from guidefbo.experiments.results import Row
 from guidefbo.methods.plugins import Plugin
 from guidefbo.methods.record import Method
+from guidefbo.problems.files import code_of, is_file
 
 BACKENDS = ("local", "dask", "ray")
 """Names of the places."""
@@ -70,10 +71,14 @@ def run_rows(
     worker is found and recorded, and the others are not blamed.
     """
     deaths = _deaths(backend)
-    do = partial(
-        execute, measure=measure, plugins=tuple(plugins), records=tuple(records)
-    )
     waiting = {row.key: row for row in rows}
+    do = partial(
+        execute,
+        measure=measure,
+        plugins=tuple(plugins),
+        records=tuple(records),
+        files=_problem_files(waiting.values()),
+    )
     while waiting:
         begun: dict[str, Row] = {}
         try:
@@ -84,6 +89,13 @@ def run_rows(
             for key in begun:
                 del waiting[key]
             yield from _one_by_one(begun.values(), do, backend, deaths)
+
+
+def _problem_files(rows: Iterable[Row]) -> tuple[Plugin, ...]:
+    """Return the Python files that problems of the rows are in."""
+    names = dict.fromkeys(str(row.spec["problem"]) for row in rows)
+    codes = {code_of(name) for name in names if is_file(name)}
+    return tuple(code for code in codes if code is not None)
 
 
 def _pool(

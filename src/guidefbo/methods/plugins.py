@@ -5,49 +5,17 @@ level is entered. Its text travels to worker processes, so that they need no com
 disk. It is code of the person who names it, and runs as such.
 """
 
-import sys
-from dataclasses import dataclass
-from hashlib import sha256
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from guidefbo.core.errors import FedBOError, SettingsError
-from guidefbo.core.files import InputError, read_file
+from guidefbo.core.errors import SettingsError
+from guidefbo.core.plugin import Plugin as Plugin
 from guidefbo.methods.record import Rule, Strategy
 from guidefbo.methods.registry import RULES, STRATEGIES, find_rule, find_strategy
 from guidefbo.methods.registry import register as register_method
 from guidefbo.problems.library import PROBLEMS, register_problem
 from guidefbo.problems.synthetic.function import SyntheticFunction
 
-MAX_BYTES = 1 << 20
-"""Longest plugin."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plugin:
-    """The text of a plugin."""
-
-    name: str
-    """Name of its file."""
-    source: str
-    """Its code."""
-
-    @classmethod
-    def read(cls, path: Path) -> "Plugin":
-        """Return the plugin in a file."""
-        try:
-            source = read_file(path, MAX_BYTES).decode("utf-8")
-        except InputError as error:
-            raise SettingsError(f"Cannot read the plugin {path}: {error}.") from error
-        except UnicodeDecodeError as error:
-            raise SettingsError(f"The plugin {path} is not text: {error}.") from error
-        return cls(name=path.name, source=source)
-
-    @property
-    def digest(self) -> str:
-        """Fingerprint of the code."""
-        return sha256(self.source.encode()).hexdigest()[:12]
+_sources: dict[tuple[str, str], tuple[object, Plugin]] = {}
 
 
 def register(record: Strategy | Rule | SyntheticFunction) -> None:
@@ -72,10 +40,7 @@ def register(record: Strategy | Rule | SyntheticFunction) -> None:
 
 def load_plugin(plugin: Plugin) -> list[str]:
     """Run a plugin, enter what it brings and return the names; once a process."""
-    name = f"guidefbo_plugin_{plugin.digest}"
-    module = sys.modules.get(name)
-    if module is None:
-        module = _run(plugin, name)
+    module = plugin.load()
     found: list[Any] = [
         value
         for value in vars(module).values()
@@ -92,34 +57,14 @@ def load_plugin(plugin: Plugin) -> list[str]:
             register(record)
         except SettingsError as error:
             raise SettingsError(f"{plugin.name}: {error}") from error
+        _sources[type(record).__name__, record.name] = record, plugin
     return [record.name for record in found]
 
 
-def _run(plugin: Plugin, name: str) -> ModuleType:
-    module = ModuleType(name)
-    module.__file__ = plugin.name
-    # Dataclasses look their module up while they are made.
-    sys.modules[name] = module
-    try:
-        exec(compile(plugin.source, plugin.name, "exec"), vars(module))
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        kind = "" if isinstance(error, FedBOError) else f"{type(error).__name__}: "
-        raise SettingsError(
-            f"{plugin.name}{_line_of(error, plugin.name)} cannot be loaded: "
-            f"{kind}{error}"
-        ) from error
-    return module
-
-
-def _line_of(error: BaseException, name: str) -> str:
-    trace = error.__traceback__
-    line = error.lineno if isinstance(error, SyntaxError) else None
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == name:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return "" if line is None else f", line {line},"
+def source_of(record: Strategy | Rule | SyntheticFunction) -> Plugin | None:
+    """Return the plugin that brought a record, None where none did."""
+    found = _sources.get((type(record).__name__, record.name))
+    return found[1] if found is not None and found[0] is record else None
 
 
 def _is_built_in(record: Any) -> bool:

@@ -11,16 +11,19 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.decision.repeats import OnRepeat, ask_again
 from guidefbo.agent.decision.rule import Rule as DecisionRule
 from guidefbo.agent.decision.search import SearchSettings
 from guidefbo.agent.policy import Policy
 from guidefbo.agent.side import AgentSide
 from guidefbo.agent.surrogate.model import Model, ModelSettings
+from guidefbo.core.arrays import Point
 from guidefbo.core.designs import interlocking_design
 from guidefbo.core.domain import Domain
 from guidefbo.core.names import require_name
 from guidefbo.core.settings import Setting, check_settings, make, settings_of
+from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Streams
 from guidefbo.server.side import ServerSettings, ServerSide
 from guidefbo.wire.envelope import Message
@@ -63,6 +66,44 @@ class Liars(Protocol):
 
     def spoil(self, uploads: Sequence[Message | None], t: int) -> list[Message | None]:
         """Return the uploads of round t with those of the last sites replaced."""
+        ...
+
+
+class Solver(Protocol):
+    """Another tool's optimiser of one site's objective, larger values being better."""
+
+    def ask(self) -> Point:
+        """Return the next query, a point of the unit cube."""
+        ...
+
+    def tell(self, x: Point, y: float) -> None:
+        """Take the value observed at a query."""
+        ...
+
+
+class MakeSolver(Protocol):
+    """Makes a solver that knows a site's initial observations."""
+
+    def __call__(
+        self,
+        space: Space,
+        data: Dataset,
+        *,
+        rule: str,
+        agent_id: int,
+        seed: int,
+        settings: Mapping[str, Any],
+    ) -> Solver:
+        """Return the solver.
+
+        Args:
+            space: Search space of the problem.
+            data: Initial points in the unit cube and what was observed there.
+            rule: Name of the method's rule.
+            agent_id: Zero-based number of the site.
+            seed: Seed of the run.
+            settings: Settings of the method that differ from the defaults.
+        """
         ...
 
 
@@ -130,6 +171,9 @@ class Strategy:
     """What becomes of a query that was observed before."""
     liars: type[LiarSettings] | None = None
     """Settings of simulated runs in which some sites lie."""
+    solver: MakeSolver | None = None
+    """Another tool's optimiser in the place of the agent, in simulated runs; None: the
+    usual agent."""
     site_refusal: str | None = None
     """Why a real site cannot use it, in one sentence; None: it can."""
     paper_column: str | None = None

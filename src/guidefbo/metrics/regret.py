@@ -12,18 +12,20 @@ def best_so_far(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def simple_regret(
-    best_values: NDArray[np.float64], maximum: float
+    best_values: NDArray[np.float64], maximum: float | NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return how far the best values stay below the maximum, in raw units."""
     return maximum - best_values  # E33
 
 
-def mean_simple_regret(best_values: Matrix, maximum: float) -> Values:
+def mean_simple_regret(
+    best_values: Matrix, maximum: float | NDArray[np.float64]
+) -> Values:
     """Return the regret averaged over agents, one entry per row.
 
     Args:
         best_values: Best value so far, a row per round (the first one after the
             initial design) and a column per agent.
-        maximum: Reference value, common to all agents.
+        maximum: Reference value, common to all agents or one of each.
     """
     return simple_regret(best_values, maximum).mean(axis=1)  # E34

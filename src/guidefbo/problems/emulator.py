@@ -88,16 +88,17 @@ class Emulator:
         unique, same = np.unique(self.X, axis=0, return_inverse=True)
         same = same.reshape(-1)
         points = Streams(0).at("folds of an emulator").permutation(len(unique))
-        fold = points[same] % min(num_folds, len(points))
+        num_folds = min(num_folds, len(unique))
+        fold = points[same] % num_folds
         predicted = np.empty_like(self.y)
-        for number in range(int(fold.max()) + 1):
+        for number in range(num_folds):
             test = fold == number
             X, y = self.X[~test], self.y[~test]
             part = condition(X, y, self.groups, _search(X, y, self.groups, self.hyper))
             predicted[test] = part.predict(self.X[test])
         errors = predicted - self.y
-        total = float(np.mean((self.y - self.y.mean()) ** 2))
-        mse = float(np.mean(errors**2))
+        total = float(np.var(self.y))
+        mse = float(np.square(errors).mean())
         return CrossValidated(rmse=mse**0.5, r2=1.0 - mse / total if total else 0.0)
 
 
@@ -121,6 +122,8 @@ def fit_emulator(X: Points, y: Values, groups: Sequence[slice]) -> Emulator:
         )
     if not (np.isfinite(X).all() and np.isfinite(y).all()):
         raise DataError("An emulator is fitted to finite numbers, got NaN or infinity.")
+    if not np.ptp(X, axis=0).any():
+        raise DataError("An emulator is fitted to different settings, all are equal.")
     return condition(X, y, groups, _search(X, y, groups))
 
 

@@ -12,7 +12,7 @@ that come with the package are made of the same part.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -118,8 +118,8 @@ class Tasks:
 
 
 def _require_callables(name: str, given: Any) -> None:
-    is_list = isinstance(given, Sequence) and len(given) > 0
-    if not is_list or not all(map(callable, given)):
+    listed = cast(Sequence[Any], given) if isinstance(given, Sequence) else ()
+    if not listed or not all(map(callable, listed)):
         raise SettingsError(
             f"{name} must be a list of at least one callable, got {shown(given)}. "
             "Write [f] for a single function."

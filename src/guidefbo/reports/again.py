@@ -49,5 +49,6 @@ def is_shipped(results: StudyResults) -> bool:
 def _run(name: str, call: Call, folder: str) -> str:
     where = [word for condition in call.where for word in ("--where", condition)]
     seeds = ["--repetitions", str(call.repetitions)]
-    words = ["guidefbo", "study", "run", name, *where, *seeds, "--out", folder]
-    return shlex.join(words)
+    change = [word for pair in call.change for word in ("--change", pair)]
+    words = ["guidefbo", "study", "run", name, *where, *change, *seeds]
+    return shlex.join([*words, "--out", folder])

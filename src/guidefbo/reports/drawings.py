@@ -10,17 +10,12 @@ import numpy as np
 from guidefbo.canvas import (
     COLOURS,
     caption,
-    draw_band,
     legend_below,
-    log_scale,
     new_figure,
+    number_ticks,
     tidy,
 )
 from guidefbo.core.arrays import Values
-
-LOG_FROM = 4.0
-"""Factor between the largest and the smallest mean from which the axis is log."""
-
 
 WORDS = (
     "a fixed component in the middle gives",
@@ -29,18 +24,6 @@ WORDS = (
     "both: gain over the plain rule",
 )
 """Legend of a split gain."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Line:
-    """A curve with its standard error."""
-
-    word: str
-    """Its entry in the legend."""
-    x: Values
-    mean: Values
-    error: Values
-    look: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,31 +50,90 @@ class Split:
     """What the method gains over the plain rule."""
 
 
-def draw_panels(
-    panels: Mapping[str, Sequence[Line]], x_label: str, y_label: str
-) -> Any:
-    """Draw a panel of curves for each name, with one legend under all of them."""
-    grid, figure = _grid(len(panels), 3.1, 2.45)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dot:
+    """Where a contender stands."""
+
+    place: float
+    """On the x axis."""
+    error: float | None
+    """One standard error, None where there is none."""
+    papers: float | None = None
+    """Where the paper has it, None where it does not say."""
+    colour: str = COLOURS["blue"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """A panel of contenders on one axis."""
+
+    title: str
+    dots: Mapping[str, Dot]
+    """By the contender's name."""
+    x_label: str = ""
+    """What the places are; empty: they are gains, logarithms of ratios."""
+    is_log: bool = False
+    """Whether the axis is logarithmic."""
+
+
+def draw_stands(stands: Sequence[Stand], names: Sequence[str]) -> Any:
+    """Draw panels beside each other, a row for each name, the first on top."""
+    columns = min(len(stands), 3)
+    rows = -(-len(stands) // columns)
+    height = 1.0 + 0.26 * max(len(names), 3)
+    figure = new_figure(None, 1.9 + 3.4 * columns, 0.4 + height * rows)
+    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
     handles: dict[str, Any] = {}
-    for axes, (name, lines) in zip(grid, panels.items(), strict=True):
-        for line in lines:
-            band = (line.x, line.mean, line.error)
-            handle = draw_band(axes, *band, line.look, line.word)
-            handles.setdefault(line.word, handle)
-        tidy(axes)
-        axes.set_title(caption(name, 34), fontsize=11)
-        axes.tick_params(labelsize=9)
-        axes.margins(x=0.01)
-        means = np.concatenate([line.mean for line in lines])
-        low, high = float(means.min()), float(means.max())
-        if low > 0.0 and high / low > LOG_FROM:
-            log_scale(axes, low, high)
-    columns = _columns(len(panels))
-    for axes in grid[-columns:]:
-        axes.set_xlabel(x_label, fontsize=10)
-    figure.supylabel(y_label, fontsize=11)
-    legend_below(figure, list(handles.values()), list(handles))
+    dots = [dot for stand in stands for dot in stand.dots.values()]
+    ends = [d.place + sign * (d.error or 0.0) for d in dots for sign in (-1.0, 1.0)]
+    ends += [dot.papers for dot in dots if dot.papers is not None]
+    for n, (axes, stand) in enumerate(zip(grid, stands, strict=False)):
+        _draw_stand(axes, stand, names, handles)
+        if n % columns == 0:
+            axes.set_yticks(range(len(names)), [caption(name, 30) for name in names])
+        if stand.x_label:
+            axes.set_xlabel(caption(stand.x_label, 60), fontsize=9)
+            if stand.is_log and stand.dots:
+                places = sorted(dot.place for dot in stand.dots.values())
+                number_ticks(axes, np.array(places), is_log=True, is_whole=False)
+            else:
+                axes.locator_params(axis="x", nbins=6)
+        else:
+            _factor_ticks(axes, ends)
+            axes.axvline(0.0, color="black", linewidth=1.0, zorder=1)
+            axes.xaxis.label.set_size(9)
+    for axes in grid[len(stands) :]:
+        axes.remove()
+    if len(handles) > 1:
+        legend_below(figure, list(handles.values()), list(handles))
     return figure
+
+
+def _draw_stand(
+    axes: Any, stand: Stand, names: Sequence[str], handles: dict[str, Any]
+) -> None:
+    for row, name in enumerate(names):
+        if row % 2:
+            axes.axhspan(row - 0.5, row + 0.5, color="0.96", linewidth=0.0, zorder=0)
+        dot = stand.dots.get(name)
+        if dot is None:
+            continue
+        look = {"fmt": "o", "markersize": 6, "linewidth": 1.6, "capsize": 3.0}
+        drawn = axes.errorbar(
+            dot.place, row, xerr=dot.error, color=dot.colour, zorder=3, **look
+        )
+        handles.setdefault("ours, ±1 standard error", drawn)
+        if dot.papers is not None:
+            look = {"marker": "s", "markerfacecolor": "none", "linestyle": ""}
+            (drawn,) = axes.plot(dot.papers, row, color="0.35", zorder=4, **look)
+            handles.setdefault("paper", drawn)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_yticks([])
+    axes.set_title(caption(stand.title, 46), fontsize=11, loc="left")
+    tidy(axes)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0, labelsize=10)
+    axes.tick_params(axis="x", labelsize=9)
 
 
 def draw_splits(groups: Mapping[str, Sequence[Split]], columns: int = 1) -> Any:

@@ -1,9 +1,12 @@
 """For each method, the plain rule and the control it is compared with."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from guidefbo.experiments.results import MethodNote
-from guidefbo.reports.frame import Contender
+from guidefbo.reports.contenders import Contender
+
+REFERENCE = "ucb"
+"""The plain rule that others are measured by, where it ran."""
 
 
 def is_federated(contender: Contender) -> bool:
@@ -23,6 +26,14 @@ def plain_of(contender: Contender, among: Iterable[Contender]) -> Contender | No
 def control_of(contender: Contender, among: Iterable[Contender]) -> Contender | None:
     """Return the control with a contender's rule, set as the contender is."""
     return _find(contender, lambda note: note.is_control, among)
+
+
+def reference_of(contenders: Sequence[Contender]) -> Contender | None:
+    """Return what all others are measured by: plain ucb, any plain rule, the first."""
+    plain = [who for who in contenders if who.note is not None and who.note.is_plain]
+    named = [who for who in plain if who.method == REFERENCE]
+    by_settings = sorted(named or plain, key=lambda who: len(who.settings))
+    return next(iter([*by_settings, *contenders]), None)
 
 
 def _find(

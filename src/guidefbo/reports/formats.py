@@ -4,11 +4,23 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from guidefbo.reports.frame import Conditions, Contender, Frame
-from guidefbo.reports.statistics import Summary, can_be_significant, least_p, summarise
+from guidefbo.reports.conditions import Conditions
+from guidefbo.reports.contenders import Contender
+from guidefbo.reports.frame import Frame
+from guidefbo.reports.measure import REGRET, Measure
+from guidefbo.reports.statistics import (
+    Difference,
+    Summary,
+    can_be_significant,
+    least_p,
+    summarise,
+)
 from guidefbo.reports.table import Cell
 
 MISSING = "-"
+OTHER_CODE = "†"
+"""Behind a number that other code computed."""
+MOST_DECIMALS = 6
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -39,6 +51,36 @@ def with_error(summary: Summary) -> str:
     if summary.error > 0.0 and float(error) == 0.0:
         error = number(summary.error, 1)
     return f"{text} ± {error}"
+
+
+def with_fine_error(summary: Summary) -> str:
+    """Return the mean to the second digit of its standard error.
+
+    Metrics of methods often differ in their fourth digit only.
+
+    >>> with_fine_error(Summary(mean=0.80661234, error=0.000312, count=3))
+    '0.80661 ± 0.00031'
+    """
+    if not summary.error:
+        return with_error(summary)
+    places = _fine_decimals(summary.error)
+    return f"{summary.mean:.{places}f} ± {summary.error:.{places}f}"
+
+
+def gain_text(gain: Difference) -> str:
+    """Return a difference with its sign to the second digit of its standard error.
+
+    >>> gain_text(Difference(mean=0.00123, error=0.00041, pairs=5, p=0.04))
+    '+0.00123 ± 0.00041'
+    """
+    if not gain.error:
+        return f"{gain.mean:+z.4g}"
+    places = _fine_decimals(gain.error)
+    return f"{gain.mean:+z.{places}f} ± {gain.error:.{places}f}"
+
+
+def _fine_decimals(error: float) -> int:
+    return min(MOST_DECIMALS, max(0, 1 - math.floor(math.log10(error))))
 
 
 def factor(value: float) -> str:
@@ -74,17 +116,47 @@ def count_cell(value: int) -> Cell:
     return Cell(text=str(value), value=float(value), data=(("", value),))
 
 
-def regret_cell(
+def final_cell(
     frame: Frame,
     conditions: Conditions,
     problem: str,
     who: Contender,
     papers: float | None,
 ) -> Cell:
-    """Return the final regret of one contender on one problem beside the paper's."""
+    """Return the final value of one contender on one problem beside the paper's.
+
+    Under the paper's conditions regrets are against the reference of its tables.
+    """
     asked = len(frame.samples(conditions, problem, who))
-    finals = frame.finals(conditions, problem, who)
-    return mean_cell(list(finals.values()), asked, papers)
+    is_papers = conditions.is_papers
+    finals = frame.finals(conditions, problem, who, is_papers=is_papers)
+    cell = mean_cell(list(finals.values()), asked, papers)
+    if (conditions, problem, who) in frame.others:
+        cell = replace(cell, text=f"{cell.text} {OTHER_CODE}")
+    return cell
+
+
+def other_code_notes(frame: Frame, conditions: Conditions) -> list[str]:
+    """Return the footnote on results of other code, where there are any."""
+    if not any(place[0] == conditions for place in frame.others):
+        return []
+    return [
+        f"{OTHER_CODE} Computed, at least in part, by other code than the one that "
+        "would run now. To make such runs again: guidefbo study run NAME --redo."
+    ]
+
+
+def in_box_notes(frame: Frame, conditions: Conditions) -> list[str]:
+    """Return what regrets are measured against, where there are two references."""
+    inside = [p for p in frame.problems(conditions) if (conditions, p) in frame.in_box]
+    if not inside:
+        return []
+    which = "" if len(inside) == len(frame.problems(conditions)) else join(inside)
+    return [
+        f"Regret{f' on {which}' if which else ''} is against the best point inside the "
+        "box. The paper's reference, the maximum of the base function, lies outside of "
+        "it for many agents, which compresses every ratio."
+    ]
 
 
 def mean_cell(values: Sequence[float], asked: int, papers: float | None) -> Cell:
@@ -110,12 +182,12 @@ def mean_cell(values: Sequence[float], asked: int, papers: float | None) -> Cell
     return Cell(text=text, under=beside, value=summary.mean, data=tuple(data.items()))
 
 
-def mark_lowest(
-    cells: Mapping[Contender, Cell], eligible: set[Contender]
+def mark_best(
+    cells: Mapping[Contender, Cell], eligible: set[Contender], measure: Measure
 ) -> list[Cell]:
-    """Return the cells with the lowest and the second-lowest eligible value marked."""
+    """Return the cells with the best and the second-best eligible value marked."""
     values = {cells[who].value for who in eligible} - {None}
-    ordered = sorted(value for value in values if value is not None)
+    ordered = sorted((v for v in values if v is not None), key=measure.cost)
     if len(eligible) < 2 or len(ordered) < 2:
         return list(cells.values())
     marks = {ordered[0]: "best", ordered[1]: "second"}
@@ -125,6 +197,14 @@ def mark_lowest(
         else cell
         for who, cell in cells.items()
     ]
+
+
+def problem_cell(frame: Frame, conditions: Conditions, problem: str) -> Cell:
+    """Return the name of a problem, and what its values are if no regret."""
+    measure = frame.measure(conditions, problem)
+    if measure == REGRET:
+        return Cell(text=problem)
+    return Cell(text=problem, under=f"{measure.label}, {measure.better}")
 
 
 def join(names: Sequence[str]) -> str:

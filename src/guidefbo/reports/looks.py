@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from guidefbo.canvas import COLOURS
-from guidefbo.reports.frame import Contender
+from guidefbo.reports.contenders import Contender
 
 DASHES = MappingProxyType(
     {

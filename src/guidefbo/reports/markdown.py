@@ -5,6 +5,7 @@ from html import escape as escape_html
 
 from guidefbo.reports.table import (
     Block,
+    Box,
     Cell,
     Commands,
     Figure,
@@ -83,6 +84,9 @@ def _block(block: Block) -> list[str]:
         return [escape(block)]
     if isinstance(block, Prose):
         return [_prose(block)]
+    if isinstance(block, Box):
+        texts = [line for text in block.texts for line in (">", f"> {escape(text)}")]
+        return [f"> **{escape(block.title)}**", *texts]
     if isinstance(block, Commands):
         # A line cannot end the block: commands hold no line breaks.
         return ["```sh", *(" ".join(line.split()) for line in block.lines), "```"]

@@ -14,6 +14,7 @@ from itertools import groupby
 
 from guidefbo.reports.table import (
     Block,
+    Box,
     Cell,
     Commands,
     Figure,
@@ -109,6 +110,9 @@ def _block(block: Block, pictures: Mapping[str, Picture]) -> str:
         return f"<p>{escape(block)}</p>"
     if isinstance(block, Prose):
         return f"<p>{_prose(block)}</p>"
+    if isinstance(block, Box):
+        texts = "".join(f"<p>{escape(text)}</p>" for text in block.texts)
+        return f'<aside class="box"><h3>{escape(block.title)}</h3>{texts}</aside>'
     if isinstance(block, Commands):
         return f"<pre><code>{escape(chr(10).join(block.lines))}</code></pre>"
     if isinstance(block, Points):

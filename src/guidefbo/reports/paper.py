@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from guidefbo.reports.frame import Contender
+from guidefbo.reports.contenders import Contender
 
 METHODS = (
     "ts",
@@ -77,6 +77,11 @@ def scalars(strategy: str) -> tuple[float | None, float | None]:
 def similarity(problem: str, level: Any) -> float | None:
     """Return the paper's task similarity; `overall` is a problem here."""
     return _look_up("task_similarity", problem, f"level{level}")
+
+
+def real_world(task: str, method: str) -> float | None:
+    """Return the paper's final metric on a real task; `average_rank` is a task here."""
+    return _look_up("real_world", task, method)
 
 
 def column_of(who: Contender) -> str | None:

@@ -7,14 +7,14 @@ from pathlib import Path
 from guidefbo.canvas import picture_bytes, require_matplotlib
 from guidefbo.core.errors import DataError
 from guidefbo.experiments.results import StudyResults, read_study
+from guidefbo.reports.conditions import slug
 from guidefbo.reports.folder import write_files
 from guidefbo.reports.formats import join
-from guidefbo.reports.frame import lay_out, slug
+from guidefbo.reports.frame import lay_out
 from guidefbo.reports.latex import to_latex
 from guidefbo.reports.markdown import to_markdown
 from guidefbo.reports.page import Picture, to_page
 from guidefbo.reports.sections.choice import write_sections
-from guidefbo.reports.sections.head import NAME as HEAD
 from guidefbo.reports.spreadsheet import to_csv
 from guidefbo.reports.table import Block, Figure, Section, Table, figures_of, tables_of
 
@@ -59,14 +59,14 @@ def compose(studies: Sequence[StudyResults]) -> list[Section]:
     has_several = len(studies) > 1
     taken: set[str] = set()
     sections: list[Section] = []
-    for study in studies:
+    frames = [lay_out(study) for study in studies]
+    for study, frame in zip(studies, frames, strict=True):
         prefix = _unused(slug(study.name), taken) if has_several else ""
-        for section in write_sections(lay_out(study)):
+        for place, section in enumerate(write_sections(frame, frames)):
             blocks = tuple(_named(block, prefix, taken) for block in section.blocks)
             section = replace(section, blocks=blocks, study=prefix)
             if has_several:
-                is_head = section.name == HEAD
-                title = (study.title or study.name) if is_head else section.title
+                title = (study.title or study.name) if place == 0 else section.title
                 name = f"{prefix}-{section.name}"
                 section = replace(section, name=name, title=title)
             sections.append(section)

@@ -1,4 +1,4 @@
-"""Means with their errors, paired ratios, and the signed-rank test."""
+"""Means with their errors, paired ratios and differences, and their tests."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtr
 from scipy.stats import wilcoxon
 
 EXACT_UP_TO = 50
@@ -126,3 +127,53 @@ def compare(
         if ratios:
             by_problem[problem] = ratios
     return Comparison(by_problem=by_problem, left_out=left_out)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """The mean of paired differences and the paired t-test of it."""
+
+    mean: float
+    """Over the pairs."""
+    error: float | None
+    """Its standard error, None for a single pair."""
+    pairs: int
+    """Number of pairs."""
+    p: float | None
+    """Two-sided p-value around zero, None for a single pair."""
+
+
+def paired_difference(
+    ours: Mapping[Any, float], theirs: Mapping[Any, float]
+) -> Difference | None:
+    """Return ours minus theirs over the keys both have, None where there is none.
+
+    Where all differences are equal the t statistic has no spread to go by; the p-value
+    is then that of their signs.
+    """
+    values = [ours[key] - theirs[key] for key in ours if key in theirs]
+    summary = summarise(values)
+    if summary is None:
+        return None
+    p = None
+    if summary.error is not None and summary.error > 0.0:
+        t = abs(summary.mean) / summary.error
+        p = 2.0 * float(stdtr(summary.count - 1, -t))
+    elif summary.error is not None:
+        p = 1.0 if summary.mean == 0.0 else least_p(summary.count)
+    return Difference(mean=summary.mean, error=summary.error, pairs=summary.count, p=p)
+
+
+def holm(values: Sequence[float | None]) -> list[float | None]:
+    """Return p-values adjusted for their number by Holm's step-down rule.
+
+    >>> holm([0.01, None, 0.04, 0.03])
+    [0.03, None, 0.06, 0.06]
+    """
+    known = sorted((p, n) for n, p in enumerate(values) if p is not None)
+    adjusted: list[float | None] = [None] * len(values)
+    highest = 0.0
+    for rank, (p, place) in enumerate(known):
+        highest = max(highest, min(1.0, (len(known) - rank) * p))
+        adjusted[place] = highest
+    return adjusted

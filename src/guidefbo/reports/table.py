@@ -82,7 +82,17 @@ class Prose:
     """What stands between single backticks is code."""
 
 
-Block = str | Prose | Table | Figure | Commands | Points
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """What a reader must not miss, set apart from the rest."""
+
+    title: str
+    """What it is about."""
+    texts: tuple[str, ...]
+    """Paragraphs."""
+
+
+Block = str | Prose | Table | Figure | Commands | Points | Box
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,12 @@
 """Synchronous rounds in one process; every message travels as bytes."""
 
 from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
-from guidefbo.agent.loop import RoundAgent
-from guidefbo.core.arrays import Points
+from guidefbo.agent.dataset import Dataset
+from guidefbo.core.arrays import Point, Points, Values
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Streams
 from guidefbo.methods.record import Liars
@@ -18,8 +19,41 @@ from guidefbo.wire.envelope import Envelope, Message, PacketHead, Terms, UploadH
 
 STAGES = ("fit", "belief", "server", "decide", "evaluate")
 
-Evaluate = Callable[[int, Points, int], float]
-"""(agent id, one query as a (1, d) array, round) -> observed value."""
+Evaluate = Callable[[Points, int], Values]
+"""(one query of every agent, round) -> observed values."""
+
+
+class SimulatedAgent(Protocol):
+    """One site in a simulated federation."""
+
+    @property
+    def data(self) -> Dataset:
+        """Its observations."""
+        ...
+
+    def fit(self) -> Any:
+        """Fit the model of this round, where there is one."""
+        ...
+
+    def choice(self) -> int:
+        """Return which of its evaluations it takes for the best."""
+        ...
+
+    def upload(self) -> Message | None:
+        """Return this round's message, or None to stay silent."""
+        ...
+
+    def receive(self, packet: Any) -> None:
+        """Take the server's answer for this round."""
+        ...
+
+    def ask(self) -> Point:
+        """Return the next query."""
+        ...
+
+    def tell(self, x: Point, y: float) -> None:
+        """Add the round's observation; the next round begins."""
+        ...
 
 
 class Federation:
@@ -27,7 +61,7 @@ class Federation:
 
     def __init__(
         self,
-        agents: Sequence[RoundAgent],
+        agents: Sequence[SimulatedAgent],
         server: ServerSide | None,
         terms: Terms,
         streams: Streams,
@@ -60,9 +94,16 @@ class Federation:
         with self.clock.stage("decide"):
             queries = np.stack([agent.ask() for agent in self.agents])
         with self.clock.stage("evaluate"):
-            for n, agent in enumerate(self.agents):
-                agent.tell(queries[n], evaluate(n, queries[n : n + 1], t))
+            for agent, x, y in zip(
+                self.agents, queries, evaluate(queries, t), strict=True
+            ):
+                agent.tell(x, float(y))
         return queries
+
+    def choices(self) -> list[int]:
+        """Return which of its evaluations each agent takes for the best."""
+        with self.clock.stage("fit"):
+            return [agent.choice() for agent in self.agents]
 
     def _exchange(self, server: ServerSide, t: int) -> None:
         with self.clock.stage("belief"):

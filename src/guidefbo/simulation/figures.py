@@ -13,22 +13,24 @@ if TYPE_CHECKING:
 
 
 def draw_trace(trace: "Trace", path: str | Path | None) -> Any:
-    """Draw each agent's simple regret, thin, and their mean, thick."""
+    """Draw each agent's regret or best value, thin, and their mean, thick."""
     figure = new_figure(path)
     axes = figure.add_subplot()
-    s, mean = trace.spec, trace.mean_simple_regret
-    # The maximum is the mean regret plus the mean of the best values, at any round.
-    maximum = float(mean[0] + trace.best_value[0].mean())
-    regret = maximum - trace.best_value
+    s, mean = trace.spec, trace.curve
+    each = trace.best_value
+    if trace.metric is not None and trace.optima is not None:
+        each = np.abs(trace.optima - each)
+    elif trace.mean_simple_regret is not None:
+        # The maximum is the mean regret plus the mean best value, at any round.
+        each = mean[0] + each[0, : trace.num_honest].mean() - each
     rounds = np.arange(len(mean))
-    axes.plot(rounds, regret, color="C0", alpha=0.25, linewidth=0.8)
+    axes.plot(rounds, each, color="C0", alpha=0.25, linewidth=0.8)
     axes.plot(rounds, mean, color="C0", linewidth=2.2, label=f"mean of {s.method}")
     axes.plot([], [], color="C0", alpha=0.4, linewidth=0.8, label="one agent each")
     axes.set_xlabel("round")
-    axes.set_ylabel("simple regret")
-    axes.set_title(
-        f"{s.problem}, level {s.level}: {s.num_agents} agents, seed {s.seed}"
-    )
+    axes.set_ylabel(trace.curve_name.removeprefix("mean "))
+    level = "" if s.level is None else f", level {s.level}"
+    axes.set_title(f"{s.problem}{level}: {s.num_agents} agents, seed {s.seed}")
     return _finish(figure, axes, path)
 
 

@@ -1,4 +1,4 @@
-"""Run a method on a built-in or registered test problem.
+"""Run a method on a problem of the catalogue, or of one's own.
 
 All agents run in this process.
 """
@@ -8,22 +8,29 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from guidefbo.core.arrays import Points, Values
+from guidefbo.core.arrays import Values
 from guidefbo.core.errors import refuse_unknown
-from guidefbo.core.streams import Purpose, Streams
+from guidefbo.core.streams import Streams
 from guidefbo.core.threads import single_blas_thread
 from guidefbo.methods.registry import find_method
-from guidefbo.metrics.regret import best_so_far, mean_simple_regret
-from guidefbo.problems.library import make_problem
+from guidefbo.metrics.regret import mean_simple_regret
 from guidefbo.problems.problem import Problem
-from guidefbo.simulation.assemble import assemble
+from guidefbo.problems.synthetic.inbox import optima_in_box
+from guidefbo.simulation.assemble import assemble, lay_out
+from guidefbo.simulation.evaluation import (
+    Evaluations,
+    Measure,
+    build_problem,
+    final_choices,
+    measuring,
+)
 from guidefbo.simulation.spec import RunSpec
 from guidefbo.simulation.trace import Trace
 
 Progress = Callable[[int, float], None]
-"""Called with (round, mean simple regret), round 0 for the initial design."""
+"""Called with (round, mean), round 0 for the initial design: the mean simple regret, or
+the mean of the metric where no regret is known."""
 
 
 def simulate(
@@ -31,94 +38,110 @@ def simulate(
     *,
     settings: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    jobs: int = 1,
     **spec: Any,
 ) -> Trace:
-    """Run one method on one catalogue problem and return its trace.
+    """Run one method on one problem and return its trace.
 
     >>> trace = simulate("sphere", dim=2, num_agents=2, num_initial=4, num_rounds=1)
     >>> trace.mean_simple_regret.shape
     (2,)
 
     Args:
-        problem: Name in the problem catalogue.
+        problem: Name in the problem catalogue, or the file it is in: FILE.py:NAME.
         settings: Settings of the method that differ from the defaults.
         progress: Called after the initial design and after every round.
+        jobs: Processes that evaluate, for problems whose evaluations take long. The
+            result does not depend on it.
         **spec: Fields of `RunSpec`: level, method, seed, dim, num_agents, ...
     """
     known = {f.name for f in fields(RunSpec)}
     for name in spec.keys() - known:
         refuse_unknown("argument of simulate", name, known)
     given = dict(settings or {})
-    return run(RunSpec(problem=problem, settings=given, **spec), progress)
+    return run(RunSpec(problem=problem, settings=given, **spec), progress, jobs)
 
 
-def run(spec: RunSpec, progress: Progress | None = None) -> Trace:
+def run(spec: RunSpec, progress: Progress | None = None, jobs: int = 1) -> Trace:
     """Run a spec and return its trace."""
-    streams = Streams(spec.seed)
-    problem = make_problem(
-        spec.problem,
-        dim=spec.dim,
-        num_agents=spec.num_agents,
-        level=spec.level,
-        common_shift=spec.common_shift,
-        noise=spec.noise,
-        noise_units=spec.noise_units,
-        streams=streams,
-    )
-    with single_blas_thread():
-        return _run(spec, problem, streams, progress)
+    problem = build_problem(spec)
+    with single_blas_thread(), measuring(spec, problem, jobs) as measure:
+        return _run(spec, problem, measure, progress)
 
 
 def _run(
-    spec: RunSpec, problem: Problem, streams: Streams, progress: Progress | None
+    spec: RunSpec, problem: Problem, measure: Measure, progress: Progress | None
 ) -> Trace:
-    def observe(n: int, X: Points, t: int = 0) -> Values:
-        return problem.tasks[n].observe(X, streams.at(Purpose.NOISE, agent=n, t=t))
-
-    def evaluate(n: int, x: Points, t: int) -> float:
-        return float(observe(n, x, t)[0])
+    streams, method = Streams(spec.seed), find_method(spec.method)
+    given = {k: v for k, v in problem.settings.items() if k in method.run_settings}
+    settings = method.check_run(given | spec.settings)
+    liars = method.liars(settings, spec.num_agents, spec.num_rounds)
+    num_honest = spec.num_agents - (liars.count if liars else 0)
+    evaluations = Evaluations(measure)
 
     def report(t: int) -> None:
         if progress is not None:
-            progress(t, float(np.mean(problem.maximum - best[-1][:num_honest])))
+            honest = evaluations.best[-1:, :num_honest]
+            progress(t, float(_curve(problem, honest)[0]))
 
-    method, settings = find_method(spec.method), spec.settings
-    liars = method.liars(settings, spec.num_agents, spec.num_rounds)
-    num_honest = spec.num_agents - (liars.count if liars else 0)
-    size = spec.num_agents, spec.num_initial, spec.dim
-    design = method.design(settings, size, streams)
+    design = lay_out(method, settings, problem, spec.num_initial, streams)
     federation = assemble(
         method,
         settings,
+        problem,
         design,
-        observe,
-        noise_std=problem.noise_std,
+        evaluations.make(design, 0),
         streams=streams,
         liars=liars,
     )
-    best: list[Values] = [_noise_free(problem, design).max(axis=1)]
     report(0)
+    chosen = [federation.choices()]
     for t in range(1, spec.num_rounds + 1):
-        queries = federation.round(t, evaluate)
-        reached = _noise_free(problem, queries[:, None, :])[:, 0]
-        best.append(best_so_far(np.stack([best[-1], reached]))[-1])
+        federation.round(t, evaluations.one_each)
+        chosen.append(federation.choices())
         report(t)
     exchanges = spec.num_agents * spec.num_rounds
-    best_value = np.stack(best)
-    honest = best_value[:, :num_honest]
+    best, sign = evaluations.best, problem.metric.sign
+    honest = best[:, :num_honest]
+    is_regret = problem.maximum is not None or problem.optima is not None
     return Trace(
         spec=spec,
-        best_value=best_value,
-        mean_simple_regret=mean_simple_regret(honest, problem.maximum),
+        best_value=sign * best,
+        mean_simple_regret=_curve(problem, honest) if is_regret else None,
+        metric=None if problem.is_synthetic else problem.metric,
+        queries=evaluations.queries,
+        values=sign * evaluations.values,
+        observations=sign * problem.output_scale * evaluations.observed,
+        chosen=np.array(chosen),
+        num_honest=num_honest,
+        optima=optima_in_box(problem) if problem.is_synthetic else problem.optima,
+        held_out=_held_out(problem, evaluations),
+        source=problem.source,
         scalars=federation.traffic.scalars_per_agent_round(exchanges),
-        scalars_paper=method.paper_scalars(settings, spec.dim),
+        scalars_paper=method.paper_scalars(settings, problem.dim),
         num_bytes=federation.traffic.bytes_per_agent_round(exchanges),
         seconds=federation.clock.seconds(),
     )
 
 
-def _noise_free(problem: Problem, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (num_agents, num_points) raw values of every agent's own points."""
-    return np.stack(
-        [task.evaluate(x) for task, x in zip(problem.tasks, X, strict=True)]
+def _curve(problem: Problem, best: np.ndarray[Any, np.dtype[np.float64]]) -> Values:
+    """Return the mean regret of every row of best values, or the mean of the metric."""
+    sign = problem.metric.sign
+    if problem.maximum is not None:
+        return mean_simple_regret(best, problem.maximum)
+    if problem.optima is not None:
+        return mean_simple_regret(best, sign * problem.optima[: best.shape[1]])
+    return sign * best.mean(axis=1)
+
+
+def _held_out(problem: Problem, evaluations: Evaluations) -> Values | None:
+    """Return the score of each agent's final choice on data nobody optimised on."""
+    if problem.held_out is None:
+        return None
+    choices = zip(
+        problem.held_out,
+        evaluations.queries,
+        final_choices(evaluations.observed),
+        strict=True,
     )
+    return np.array([f(problem.space.from_unit(X[i])) for f, X, i in choices])

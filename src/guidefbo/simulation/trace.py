@@ -2,17 +2,20 @@
 
 import json
 import platform
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 import guidefbo
 from guidefbo.core.arrays import Matrix, Values
 from guidefbo.core.files import write_atomically
 from guidefbo.core.run_record import RunRecord
+from guidefbo.metrics.regret import mean_simple_regret
+from guidefbo.problems.problem import Metric
 from guidefbo.simulation.spec import RunSpec
 
 
@@ -24,9 +27,29 @@ class Trace:
     """What was run."""
     best_value: Matrix
     """(num_rounds + 1, num_agents) best noise-free value so far, raw units."""
-    mean_simple_regret: Values
+    mean_simple_regret: Values | None
     """(num_rounds + 1,) mean over the honest agents, after the initial design and each
-    round."""
+    round; None where no optimum is known."""
+    metric: Metric | None
+    """What the values are called; None for those of a synthetic problem."""
+    queries: NDArray[np.float64]
+    """(num_agents, num_initial + num_rounds, dim) points of the unit cube."""
+    values: Matrix
+    """(num_agents, num_initial + num_rounds) noise-free values there, raw units."""
+    observations: Matrix
+    """(num_agents, num_initial + num_rounds) what was observed there, raw units."""
+    chosen: NDArray[np.intp]
+    """(num_rounds + 1, num_agents) which of its evaluations each agent takes for the
+    best, by its posterior mean."""
+    num_honest: int
+    """Agents that do not lie, the first ones."""
+    optima: NDArray[np.float64] | None
+    """(num_agents,) the best value of each task, where it is known: of a synthetic task
+    the best inside its box."""
+    held_out: NDArray[np.float64] | None
+    """(num_agents,) score of the final choice on data that the objective never saw."""
+    source: str
+    """Where the numbers of the problem come from."""
     scalars: dict[str, float]
     """Mean scalars per agent and round, up and down."""
     scalars_paper: dict[str, int] | None
@@ -36,11 +59,51 @@ class Trace:
     seconds: dict[str, float]
     """Wall-clock seconds in total and per stage."""
 
+    @property
+    def mean_metric(self) -> Values | None:
+        """(num_rounds + 1,) mean best value over the honest agents."""
+        if self.metric is None:
+            return None
+        return self.best_value[:, : self.num_honest].mean(axis=1)
+
+    @property
+    def regret_in_box(self) -> Values | None:
+        """(num_rounds + 1,) mean regret against the best points inside the box.
+
+        None where tasks have no box to leave: there is one reference only.
+        """
+        if self.metric is not None or self.optima is None:
+            return None
+        honest = slice(self.num_honest)
+        return mean_simple_regret(self.best_value[:, honest], self.optima[honest])
+
+    @property
+    def curve(self) -> Values:
+        """The mean simple regret, or the mean of the metric where there is none."""
+        curve = self.mean_simple_regret
+        curve = self.mean_metric if curve is None else curve
+        assert curve is not None  # a problem has one of the two
+        return curve
+
+    @property
+    def curve_name(self) -> str:
+        """What the curve shows."""
+        if self.mean_simple_regret is not None or self.metric is None:
+            return "mean simple regret"
+        unit = f" ({self.metric.unit})" if self.metric.unit else ""
+        return f"mean best {self.metric.name}{unit}"
+
     def to_record(self) -> dict[str, Any]:
         """Return the run record as JSON values."""
         record = RunRecord(
             curve=self.mean_simple_regret,
+            regret_in_box=self.regret_in_box,
+            mean_metric=self.mean_metric,
+            metric={} if self.metric is None else asdict(self.metric),
             best_value=self.best_value,
+            optima=self.optima,
+            held_out=self.held_out,
+            source=self.source,
             scalars=self.scalars,
             scalars_paper=self.scalars_paper or {},
             num_bytes=self.num_bytes,
@@ -55,8 +118,15 @@ class Trace:
         return record.to_form(self.spec.to_dict())
 
     def save(self, path: str | Path) -> None:
-        """Write the run record as JSON, atomically."""
-        text = json.dumps(self.to_record(), indent=1, allow_nan=False)
+        """Write the run record with its evaluations as JSON, atomically."""
+        evaluations = {
+            "queries": self.queries.tolist(),
+            "observations": self.observations.tolist(),
+            "values": self.values.tolist(),
+            "chosen": self.chosen.tolist(),
+        }
+        form = self.to_record() | evaluations
+        text = json.dumps(form, indent=1, allow_nan=False)
         write_atomically(Path(path), text + "\n")
 
     def plot(self, path: str | Path | None = None) -> Any:
@@ -70,17 +140,24 @@ class Trace:
         return draw_trace(self, path)
 
     def __str__(self) -> str:
-        s, regret = self.spec, self.mean_simple_regret
-        middle = len(regret) // 2
-        return "\n".join(
-            [
-                f"{s.method} on {s.problem}, level {s.level}, seed {s.seed}: "
-                f"{s.num_agents} agents, {s.num_initial} + {s.num_rounds} evaluations",
-                f"  mean simple regret  {regret[0]:.4g} at the start, "
-                f"{regret[middle]:.4g} after round {middle}, "
-                f"{regret[-1]:.4g} at the end",
-                f"  scalars per agent and round  {self.scalars['up_per_agent_round']:g}"
-                f" up, {self.scalars['down_per_agent_round']:g} down",
-                f"  seconds  {self.seconds['total']:.1f}",
-            ]
-        )
+        s, curve = self.spec, self.curve
+        middle = len(curve) // 2
+        level = "" if s.level is None else f" level {s.level},"
+        lines = [
+            f"{s.method} on {s.problem},{level} seed {s.seed}: "
+            f"{s.num_agents} agents, {s.num_initial} + {s.num_rounds} evaluations",
+            f"  {self.curve_name}  {curve[0]:.4g} at the start, "
+            f"{curve[middle]:.4g} after round {middle}, {curve[-1]:.4g} at the end",
+        ]
+        if self.metric is not None and self.mean_simple_regret is not None:
+            final = self.best_value[-1, : self.num_honest].mean()
+            lines.append(f"  {self.metric.name}  {final:.6g} at the end")
+        if self.held_out is not None:
+            mean = self.held_out[: self.num_honest].mean()
+            lines.append(f"  on data held out  {mean:.6g}")
+        up, down = self.scalars.values()
+        lines += [
+            f"  scalars per agent and round  {up:g} up, {down:g} down",
+            f"  seconds  {self.seconds['total']:.1f}",
+        ]
+        return "\n".join(lines)

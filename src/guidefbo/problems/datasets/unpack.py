@@ -128,7 +128,9 @@ def unpack(
 
 def _members(archive: Path, tally: _Tally) -> Iterator[tuple[str, _Reader | None]]:
     """Yield names and contents, None for a folder."""
-    if zipfile.is_zipfile(archive):
+    with archive.open("rb") as file:
+        is_zip = file.read(2) == b"PK"
+    if is_zip:
         yield from _zip_members(archive, tally)
     else:
         yield from _tar_members(archive, tally)
@@ -165,6 +167,9 @@ def _tar_members(archive: Path, tally: _Tally) -> Iterator[tuple[str, _Reader | 
             if not (info.isreg() or info.isdir()):
                 raise UnpackError(f"{shown(info.name)} is a link or a device")
             yield name, file.extractfile(info) if info.isreg() else None
+        # To the very end, where the checksum of the compressed data is.
+        while plain.read():
+            pass
 
 
 def _decompressed(archive: Path, stack: ExitStack) -> _Reader:

@@ -34,14 +34,17 @@ def matches(path: Path, file: DataFile) -> bool:
     )
 
 
-def require_files(dataset: Dataset, folder: Path) -> None:
-    """Refuse a folder with a file that is damaged or another one.
+def damaged(dataset: Dataset, folder: Path) -> list[DataFile]:
+    """Return the files of a folder that are certainly wrong.
 
-    Files that were converted are let through: another conversion has other bytes.
+    Files that were converted are not: another conversion has other bytes.
     """
-    for file in differing(dataset, folder):
-        if file.is_converted:
-            continue
+    return [file for file in differing(dataset, folder) if not file.is_converted]
+
+
+def require_files(dataset: Dataset, folder: Path) -> None:
+    """Refuse a folder with a file that is damaged or another one."""
+    for file in damaged(dataset, folder):
         path = folder / file.name
         raise DataError(
             f"Expected {path} to have {file.size} bytes and the sha256 {file.sha256}, "

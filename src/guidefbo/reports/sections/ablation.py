@@ -4,12 +4,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from guidefbo.reports.conditions import Conditions
+from guidefbo.reports.contenders import Contender
 from guidefbo.reports.drawings import Bar, draw_relative
-from guidefbo.reports.formats import MISSING, factor, mark_lowest, regret_cell
-from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.formats import (
+    MISSING,
+    factor,
+    final_cell,
+    mark_best,
+    other_code_notes,
+    problem_cell,
+)
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import BETA_REMARK, ablation
 from guidefbo.reports.sections.ranks import mean_table, ranked
-from guidefbo.reports.sections.regret import seeds_sentence
+from guidefbo.reports.sections.regret import reference_notes, seeds_sentence
 from guidefbo.reports.statistics import Comparison, compare
 from guidefbo.reports.table import Block, Cell, Figure, Section, Table, words
 
@@ -33,21 +42,23 @@ def ablation_section(frame: Frame) -> Section | None:
     found = [c for c in frame.conditions if _variants(frame, c)]
     if not found:
         return None
-    blocks: list[Block] = [
-        "Final mean simple regret of the variants, mean over seeds ± standard error; "
-        "the second line is the paper's number and the ratio ours / paper. Best and "
-        "second-best of a row are marked among variants with all their seeds."
-    ]
-    blocks += [_table(frame, conditions) for conditions in found]
     losses = [_losses(frame, conditions) for conditions in found]
     losses = [loss for loss in losses if loss.by_variant]
-    if not losses:
+    blocks: list[Block] = [_sentence(loss) for loss in losses]
+    if losses:
+        blocks.append(_figure(losses))
+    else:
         blocks.append(
             f"No run of a variant called {FULL!r} to compare the others with."
         )
-    else:
-        blocks.append(_figure(losses))
-        blocks += [_sentence(loss) for loss in losses]
+    tables = [_table(frame, conditions) for conditions in found]
+    told = (
+        "Final mean values of the variants, mean over seeds ± standard error. Best and "
+        "second-best of a row are marked among variants with all their seeds."
+    )
+    if any("paper" in dict(c.data) for t in tables for row in t.rows for c in row):
+        told += " The second line is the paper's number and the ratio ours / paper."
+    blocks += [told, *tables]
     return Section(name=NAME, title="Ablation", blocks=tuple(blocks))
 
 
@@ -68,28 +79,36 @@ def _table(frame: Frame, conditions: Conditions) -> Table:
     whole: list[str] = []
     for problem in problems:
         cells = {
-            who: regret_cell(
+            who: final_cell(
                 frame, conditions, problem, who, _papers(conditions, problem, who)
             )
             for who in variants
         }
         complete = {w for w in variants if frame.is_complete(conditions, problem, w)}
         whole += [problem] if len(complete) == len(variants) else []
-        rows.append((words(problem), *mark_lowest(cells, complete)))
-    notes = [
-        seeds_sentence(frame, conditions),
-        f"Ranks over {len(whole)} of {len(problems)} functions: those on which every "
-        "variant is complete. The paper's ranks below ours are recomputed over the "
-        "same variants and functions, and its published ones follow.",
-    ]
-    if any(who.variant == VANILLA for who in variants):
+        marked = mark_best(cells, complete, frame.measure(conditions, problem))
+        rows.append((problem_cell(frame, conditions, problem), *marked))
+    footer = _rank_rows(frame, conditions, variants, whole)
+    ranks = (
+        f"Ranks over {len(whole)} of {len(problems)} {conditions.word}s: those on "
+        "which every variant is complete."
+    )
+    if len(footer) > 1:
+        ranks += (
+            " The paper's ranks below ours are recomputed over the same variants and "
+            "functions, and its published ones follow."
+        )
+    notes = [seeds_sentence(frame, conditions), ranks]
+    if len(footer) > 1 and any(who.variant == VANILLA for who in variants):
         notes.append(BETA_REMARK)
+    notes += reference_notes(frame, conditions)
+    notes += other_code_notes(frame, conditions)
     return Table(
         name=f"{NAME}-{conditions.slug}",
         title=f"Ablation, {conditions.label}",
-        columns=("function", *(who.label for who in variants)),
+        columns=(conditions.word, *(who.label for who in variants)),
         rows=tuple(rows),
-        footer=_rank_rows(frame, conditions, variants, whole),
+        footer=footer,
         notes=tuple(notes),
     )
 
@@ -123,7 +142,8 @@ def _losses(frame: Frame, conditions: Conditions) -> Losses:
     variants = _variants(frame, conditions)
     problems = frame.problems(conditions)
     finals = {
-        who: {p: frame.finals(conditions, p, who) for p in problems} for who in variants
+        who: {p: frame.regrets(conditions, p, who) for p in problems}
+        for who in variants
     }
     full = next((who for who in variants if who.variant == FULL), None)
     compared = {

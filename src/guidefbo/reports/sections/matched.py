@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from guidefbo.reports.conditions import Conditions
+from guidefbo.reports.contenders import Contender
 from guidefbo.reports.families import plain_of
-from guidefbo.reports.formats import MISSING, factor, number, p_text
-from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.formats import MISSING, factor, in_box_notes, number, p_text
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import BETA_REMARK
 from guidefbo.reports.sections.regret import papers_regret
 from guidefbo.reports.statistics import (
@@ -41,13 +43,12 @@ def matched_section(frame: Frame) -> Section | None:
     """Return the comparison per level and per function."""
     tables: list[Table] = []
     found = {c: pairs_under(frame, c) for c in frame.conditions}
-    if not any(found.values()):
+    found = {c: pairs for c, pairs in found.items() if pairs}
+    if not found:
         return None
     tables.append(_summary_table(frame, found))
     tables += [
-        _function_table(frame, conditions, pairs)
-        for conditions, pairs in found.items()
-        if pairs
+        _function_table(frame, conditions, pairs) for conditions, pairs in found.items()
     ]
     opening = (
         "Each method that adds something to a plain rule against that rule alone, at "
@@ -77,28 +78,49 @@ def pairs_under(frame: Frame, conditions: Conditions) -> list[Pair]:
 
 def compare_pair(frame: Frame, conditions: Conditions, pair: Pair) -> Comparison:
     """Compare the final regrets of a pair over all problems and seeds."""
-    problems = frame.problems(conditions)
-    return compare(
-        {p: frame.finals(conditions, p, pair.who) for p in problems},
-        {p: frame.finals(conditions, p, pair.other) for p in problems},
+    return compare_regrets(frame, conditions, pair.who, pair.other)
+
+
+def compare_regrets(
+    frame: Frame,
+    conditions: Conditions,
+    who: Contender,
+    other: Contender,
+    *,
+    is_papers: bool = False,
+) -> Comparison:
+    """Compare the final regrets of two contenders over all problems and seeds."""
+    ours, theirs = (
+        {
+            p: frame.regrets(conditions, p, k, is_papers=is_papers)
+            for p in frame.problems(conditions)
+        }
+        for k in (who, other)
     )
+    return compare(ours, theirs)
 
 
 def _summary_table(frame: Frame, found: dict[Conditions, list[Pair]]) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    left_out = 0
+    left_out, has_paper = 0, False
     for conditions, pairs in found.items():
         for pair in pairs:
             comparison = compare_pair(frame, conditions, pair)
             left_out += comparison.left_out
-            rows.append(_summary_row(conditions, pair, comparison))
+            papers = papers_ratios(conditions, pair, list(comparison.by_problem))
+            has_paper |= bool(papers)
+            rows.append(_summary_row(frame, conditions, pair, comparison, papers))
+    if not has_paper:
+        rows = [row[:-2] for row in rows]
     notes = [
         "Geometric mean of the ratios over all (function, seed) pairs, functions with "
         "equal weight; a function counts as lower where its geometric mean ratio over "
-        "the seeds is below 1. The paper's are by its tabulated means over the same "
-        "functions.",
-        BETA_REMARK,
+        "the seeds is below 1."
+        + " The paper's are by its tabulated means over the same functions."
+        * has_paper
     ]
+    notes += [BETA_REMARK] if has_paper else []
+    notes += list(dict.fromkeys(n for c in found for n in in_box_notes(frame, c)))
     if left_out:
         notes.append(f"{left_out} pairs are left out: one of the regrets is zero.")
     return Table(
@@ -110,8 +132,7 @@ def _summary_table(frame: Frame, found: dict[Conditions, list[Pair]]) -> Table:
             "functions lower",
             "mean ratio",
             "Wilcoxon, all pairs",
-            "paper: functions lower",
-            "paper: mean ratio",
+            *(("paper: functions lower", "paper: mean ratio") if has_paper else ()),
         ),
         rows=tuple(rows),
         notes=tuple(notes),
@@ -119,14 +140,24 @@ def _summary_table(frame: Frame, found: dict[Conditions, list[Pair]]) -> Table:
 
 
 def _summary_row(
-    conditions: Conditions, pair: Pair, comparison: Comparison
+    frame: Frame,
+    conditions: Conditions,
+    pair: Pair,
+    comparison: Comparison,
+    papers: list[float],
 ) -> tuple[Cell, ...]:
-    head = (words(conditions.label), words(pair.label))
-    papers = _papers_ratios(conditions, pair, list(comparison.by_problem))
+    ratio = ratio_cell(comparison)
+    if papers and any(place[0] == conditions for place in frame.in_box):
+        as_papers = compare_regrets(
+            frame, conditions, pair.who, pair.other, is_papers=True
+        )
+        told = f"{ratio_cell(as_papers).text} by the paper's reference"
+        ratio = replace(ratio, under=told)
     return (
-        *head,
+        words(conditions.label),
+        words(pair.label),
         lower_cell(comparison),
-        ratio_cell(comparison),
+        ratio,
         p_cell(comparison.pairs),
         *_papers_cells(papers),
     )
@@ -159,9 +190,10 @@ def p_cell(differences: Sequence[float]) -> Cell:
     return Cell(text=p_text(p, differences), value=p, data=data)
 
 
-def _papers_ratios(
+def papers_ratios(
     conditions: Conditions, pair: Pair, problems: Sequence[str]
 ) -> list[float]:
+    """Return the paper's log ratios of a pair, where it has both."""
     ratios: list[float] = []
     for problem in problems:
         ours = papers_regret(conditions, problem, pair.who)
@@ -205,7 +237,7 @@ def _function_table(
     return Table(
         name=f"{NAME}-{conditions.slug}",
         title=f"Against the plain rule, function by function, {conditions.label}",
-        columns=("function", *(pair.label for pair in pairs)),
+        columns=(conditions.word, *(pair.label for pair in pairs)),
         rows=tuple(
             (words(p), *(_seeds_cell(c.by_problem.get(p, [])) for c in compared))
             for p in frame.problems(conditions)

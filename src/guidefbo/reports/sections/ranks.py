@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from guidefbo.metrics.ranks import average_ranks
+from guidefbo.reports.conditions import Conditions
+from guidefbo.reports.contenders import Contender
 from guidefbo.reports.formats import MISSING, join, plain_cell
-from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import (
     PLAIN_BETA,
     column_of,
@@ -30,9 +32,9 @@ class Ranking:
     papers: dict[Contender, float]
     """The paper's average rank among those, over the same functions."""
     problems: tuple[str, ...]
-    """Functions on which every contender is complete."""
+    """Problems on which every contender is complete."""
     asked: int
-    """Functions that were asked for."""
+    """Problems that were asked for."""
     absent: tuple[Contender, ...]
     """Contenders without any run."""
 
@@ -43,13 +45,17 @@ def ranks_section(frame: Frame) -> Section | None:
     if not found:
         return None
     opening = (
-        "Average rank over the functions, 1 is best; ranks within each function by "
-        "the mean over seeds, ties averaged. A function counts where every contender "
-        "has all its seeds. The paper's rank is recomputed from its table among the "
-        "same methods and functions; its published rank is among its twelve methods "
-        "on twelve functions."
+        "Average rank over the problems, 1 is best; ranks within each by the mean over "
+        "seeds, ties averaged. A problem counts where every contender has all its "
+        "seeds."
     )
     tables = [_table(frame, conditions) for conditions in found]
+    if any(len(table.columns) > 2 for table in tables):
+        opening += (
+            " The paper's rank is recomputed from its table among the same methods and "
+            "functions; its published rank is among its twelve methods on twelve "
+            "functions."
+        )
     return Section(name=NAME, title="Average ranks", blocks=(opening, *tables))
 
 
@@ -102,9 +108,14 @@ def mean_table(
     problems: Sequence[str],
     contenders: Sequence[Contender],
 ) -> list[list[float]]:
-    """Return the mean final regret over seeds, a row per problem."""
+    """Return the mean over seeds so that lower is better, a row per problem."""
     return [
-        [float(np.mean([*frame.finals(conditions, p, w).values()])) for w in contenders]
+        [
+            frame.measure(conditions, p).cost(
+                float(np.mean([*frame.finals(conditions, p, w).values()]))
+            )
+            for w in contenders
+        ]
         for p in problems
     ]
 
@@ -145,7 +156,7 @@ def _table(frame: Frame, conditions: Conditions) -> Table:
         title=f"Average ranks, {conditions.label}",
         columns=tuple(columns),
         rows=tuple(rows),
-        notes=_notes(ranking, is_subset),
+        notes=_notes(ranking, is_subset, conditions.word),
     )
 
 
@@ -155,9 +166,9 @@ def _rank_cell(value: float | None) -> Cell:
     return Cell(text=f"{value:.2f}", value=value, data=plain_cell(value).data)
 
 
-def _notes(ranking: Ranking, is_subset: bool) -> tuple[str, ...]:
+def _notes(ranking: Ranking, is_subset: bool, word: str) -> tuple[str, ...]:
     notes = [
-        f"Over {len(ranking.problems)} of {ranking.asked} functions: those on which "
+        f"Over {len(ranking.problems)} of {ranking.asked} {word}s: those on which "
         f"all {len(ranking.ours) or 'the'} contenders are complete."
     ]
     if ranking.absent:

@@ -1,9 +1,19 @@
-"""Final regret of every contender on every problem, beside the paper's."""
+"""Final values of every contender on every problem, beside the paper's."""
 
 import statistics
 
-from guidefbo.reports.formats import factor, mark_lowest, regret_cell
-from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.conditions import Conditions
+from guidefbo.reports.contenders import Contender
+from guidefbo.reports.formats import (
+    factor,
+    final_cell,
+    in_box_notes,
+    mark_best,
+    other_code_notes,
+    problem_cell,
+)
+from guidefbo.reports.frame import Frame
+from guidefbo.reports.measure import REGRET
 from guidefbo.reports.paper import BETA_REMARK, column_of, final_regret
 from guidefbo.reports.table import Cell, Section, Table, words
 
@@ -11,17 +21,22 @@ NAME = "regret"
 
 
 def regret_section(frame: Frame) -> Section | None:
-    """Return a table of final regrets for each set of conditions."""
+    """Return a table of final values for each set of conditions."""
     tables = [_table(frame, conditions) for conditions in frame.conditions]
     if not tables:
         return None
+    measures = set(frame.measures.values()) or {REGRET}
+    title = "Final regret" if measures == {REGRET} else "Final values"
+    told = "regret" if measures == {REGRET} else "value"
+    better = ", lower is better" if measures == {REGRET} else ""
     opening = (
-        "Final mean simple regret: mean over seeds ± its standard error, lower is "
-        "better. The best of a row is bold, the second-best underlined, among "
-        "contenders with all their seeds. The second line is the paper's number and "
-        "the ratio ours / paper."
+        f"Final mean {told}: mean over seeds ± its standard error{better}. The best of "
+        "a row is bold, the second-best underlined, among contenders with all their "
+        "seeds."
     )
-    return Section(name=NAME, title="Final regret", blocks=(opening, *tables))
+    if any("paper" in dict(c.data) for t in tables for row in t.rows for c in row):
+        opening += " The second line is the paper's number and the ratio ours / paper."
+    return Section(name=NAME, title=title, blocks=(opening, *tables))
 
 
 def papers_regret(conditions: Conditions, problem: str, who: Contender) -> float | None:
@@ -40,27 +55,44 @@ def seeds_sentence(frame: Frame, conditions: Conditions) -> str:
     return f"Seeds asked for per cell: {asked}."
 
 
+def reference_notes(frame: Frame, conditions: Conditions) -> list[str]:
+    """Return what the regrets of a table beside the paper's are measured against."""
+    if not conditions.is_papers:
+        return in_box_notes(frame, conditions)
+    if not any(place[0] == conditions for place in frame.in_box):
+        return []
+    return [
+        "Regret is against the maximum of the base function, as in the paper's tables, "
+        "also where that lies outside of the box."
+    ]
+
+
 def _table(frame: Frame, conditions: Conditions) -> Table:
     contenders = frame.contenders(conditions)
-    problems = frame.problems(conditions)
     rows: list[tuple[Cell, ...]] = []
-    for problem in problems:
+    for problem in frame.problems(conditions):
         cells = {
-            who: regret_cell(
+            who: final_cell(
                 frame, conditions, problem, who, papers_regret(conditions, problem, who)
             )
             for who in contenders
         }
         whole = {w for w in contenders if frame.is_complete(conditions, problem, w)}
-        rows.append((words(problem), *mark_lowest(cells, whole)))
+        marked = mark_best(cells, whole, frame.measure(conditions, problem))
+        rows.append((problem_cell(frame, conditions, problem), *marked))
     notes = [seeds_sentence(frame, conditions)]
     has_paper = any("paper" in dict(cell.data) for row in rows for cell in row)
     if has_paper:
         notes.append(BETA_REMARK)
+    notes += reference_notes(frame, conditions)
+    notes += other_code_notes(frame, conditions)
+    is_regret = all(
+        frame.measure(conditions, p) == REGRET for p in frame.problems(conditions)
+    )
     return Table(
         name=f"{NAME}-{conditions.slug}",
-        title=f"Final regret, {conditions.label}",
-        columns=("function", *(who.label for who in contenders)),
+        title=f"Final {'regret' if is_regret else 'values'}, {conditions.label}",
+        columns=(conditions.word, *(who.label for who in contenders)),
         rows=tuple(rows),
         footer=(_medians(rows),) if has_paper else (),
         notes=tuple(notes),

@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 
+from guidefbo.reports.conditions import Conditions
+from guidefbo.reports.contenders import Contender
+from guidefbo.reports.drawings import Dot, Stand, draw_stands
+from guidefbo.reports.families import REFERENCE, reference_of
 from guidefbo.reports.formats import MISSING, factor, number
-from guidefbo.reports.frame import Conditions, Contender, Frame
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import column_of
 from guidefbo.reports.paper import seconds as papers_seconds
 from guidefbo.reports.statistics import summarise
-from guidefbo.reports.table import Cell, Section, Table, words
+from guidefbo.reports.table import Cell, Figure, Section, Table, words
 
 NAME = "runtime"
-REFERENCE = "ucb"
 
 
 def runtime_section(frame: Frame) -> Section | None:
@@ -19,12 +22,39 @@ def runtime_section(frame: Frame) -> Section | None:
     found = [t for t in tables if any(c.value is not None for r in t.rows for c in r)]
     if not found:
         return None
-    opening = (
-        "Wall-clock seconds of one run, mean over seeds, and how many times the plain "
-        "ucb's. The last line of a cell is the paper's seconds and its own ratio to "
-        "its ucb (its table is for Level 2 and another machine: compare the ratios)."
+    opening = "Wall-clock seconds of one run, mean over seeds."
+    lines = [c.under for table in found for row in table.rows for c in row if c.under]
+    reference = reference_of(frame.contenders())
+    if lines and reference is not None:
+        opening += f" Below: how many times those of {reference.label}."
+    if any("paper" in line for line in lines):
+        opening += (
+            " The last line of a cell is the paper's seconds and its own ratio to its "
+            "ucb (its table is for Level 2 and another machine: compare the ratios)."
+        )
+    blocks = (_figure(found), opening, *found)
+    return Section(name=NAME, title="Run time", blocks=blocks)
+
+
+def _figure(tables: Sequence[Table]) -> Figure:
+    """Return the seconds of every contender, averaged over the problems."""
+    names = list(dict.fromkeys(name for t in tables for name in t.columns[1:]))
+    stands: list[Stand] = []
+    for table in tables:
+        dots: dict[str, Dot] = {}
+        for place, name in enumerate(table.columns[1:], 1):
+            seconds = [row[place].value for row in table.rows]
+            summary = summarise([value for value in seconds if value is not None])
+            if summary is not None:
+                dots[name] = Dot(place=summary.mean, error=summary.error)
+        title, label = table.title.partition(", ")[2], "seconds of a run"
+        stands.append(Stand(title=title, dots=dots, x_label=label, is_log=True))
+    return Figure(
+        name=NAME,
+        title="Seconds of a run",
+        draw=lambda: draw_stands(stands, names),
+        notes=("Mean over the problems; error bars: one standard error over them.",),
     )
-    return Section(name=NAME, title="Run time", blocks=(opening, *found))
 
 
 def run_seconds(
@@ -35,12 +65,6 @@ def run_seconds(
     return [
         o.seconds["total"] for o in samples if o is not None and "total" in o.seconds
     ]
-
-
-def reference_of(contenders: Sequence[Contender]) -> Contender | None:
-    """Return the plain ucb, with the default beta where there are several."""
-    found = [who for who in contenders if who.method == REFERENCE]
-    return min(found, key=lambda who: len(who.settings), default=None)
 
 
 def _table(frame: Frame, conditions: Conditions) -> Table:
@@ -65,14 +89,16 @@ def _table(frame: Frame, conditions: Conditions) -> Table:
     footer: tuple[tuple[Cell, ...], ...] = ()
     if whole:
         means = (_cell(frame, conditions, whole, who, reference) for who in contenders)
-        footer = ((words(f"mean over {len(whole)} functions"), *means),)
+        footer = ((words(f"mean over {len(whole)} {conditions.word}s"), *means),)
     return Table(
         name=f"{NAME}-{conditions.slug}",
         title=f"Seconds per run, {conditions.label}",
-        columns=("function", *(who.label for who in contenders)),
+        columns=(conditions.word, *(who.label for who in contenders)),
         rows=rows,
         footer=footer,
-        notes=("The mean is over the functions on which every contender has a run.",),
+        notes=(f"The mean is over the {conditions.word}s that every contender ran.",)
+        if footer
+        else (),
     )
 
 
@@ -91,9 +117,9 @@ def _cell(
     base = None
     if reference is not None:
         base = _mean([run_seconds(frame, conditions, p, reference) for p in problems])
-    if base and who is not reference:
+    if base and reference is not None and who is not reference:
         data.append(("ratio", mean / base))
-        under.append(f"{factor(mean / base)} of ucb")
+        under.append(f"{factor(mean / base)} of {reference.label}")
     papers, papers_base = _papers(conditions, problems, who)
     if papers is not None and papers_base is not None:
         data += [("paper", papers), ("paper ratio", papers / papers_base)]

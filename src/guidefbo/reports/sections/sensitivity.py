@@ -4,16 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from guidefbo.experiments.results import Row
+from guidefbo.reports.conditions import Conditions, Field, field_of
+from guidefbo.reports.contenders import setting_text, settings_of
 from guidefbo.reports.drawings import Scan, draw_scans
 from guidefbo.reports.formats import mean_cell
-from guidefbo.reports.frame import (
-    Conditions,
-    Field,
-    Frame,
-    field_of,
-    setting_text,
-    settings_of,
-)
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import sensitivity
 from guidefbo.reports.statistics import summarise
 from guidefbo.reports.table import Block, Cell, Figure, Section, Table
@@ -63,17 +58,18 @@ def sensitivity_section(frame: Frame) -> Section | None:
     grids = find_grids(frame)
     if not grids:
         return None
+    tables = [_table(grid) for grid in grids]
     opening = (
-        "Final mean simple regret when one setting is changed and all others stay as "
-        "they are, at their default unless the title says otherwise; mean over seeds ± "
-        "standard error, the paper's number and the ratio ours / paper below. Runs in "
-        "which two settings vary at once belong to no scan."
+        "Final mean values when one setting is changed and all others stay as they "
+        "are, at their default unless the title says otherwise; mean over seeds ± "
+        "standard error. Runs in which two settings vary at once belong to no scan."
     )
-    blocks: list[Block] = [opening, *(_table(grid) for grid in grids)]
+    if any("paper" in dict(c.data) for t in tables for row in t.rows for c in row):
+        opening += " The second line is the paper's number and the ratio ours / paper."
     shown = [grid for grid in grids if _has_run(grid)]
-    if shown:
-        blocks.append(_figure(shown))
-    return Section(name=NAME, title="Sensitivity", blocks=tuple(blocks))
+    figures = [_figure(frame, shown)] if shown else []
+    blocks: tuple[Block, ...] = (*figures, opening, *tables)
+    return Section(name=NAME, title="Sensitivity", blocks=blocks)
 
 
 def find_grids(frame: Frame) -> list[Grid]:
@@ -184,16 +180,22 @@ def _has_run(grid: Grid) -> bool:
     )
 
 
-def _figure(grids: Sequence[Grid]) -> Figure:
+def _figure(frame: Frame, grids: Sequence[Grid]) -> Figure:
     scans: dict[tuple[str, str], Scan] = {}
     for grid in grids:
         for problem in grid.problems:
             title = f"{problem}, {grid.conditions.label}"
             scans[grid.axis, title] = _scan(grid, problem)
+    measures = {
+        frame.measures[place]
+        for place in frame.measures
+        if any(place[1] in grid.problems for grid in grids)
+    }
+    label = measures.pop().label if len(measures) == 1 else "mean value"
     return Figure(
         name=NAME,
-        title="Final regret along each setting",
-        draw=lambda: draw_scans(scans, "final mean simple regret"),
+        title="Final values along each setting",
+        draw=lambda: draw_scans(scans, f"final {label}"),
         notes=("The values of a setting stand at equal distances.",),
     )
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+from guidefbo.reports.conditions import Conditions
+from guidefbo.reports.drawings import Dot, Stand, draw_stands
 from guidefbo.reports.formats import MISSING
-from guidefbo.reports.frame import Conditions, Frame
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import similarity
 from guidefbo.reports.statistics import summarise
-from guidefbo.reports.table import Cell, Section, Table, words
+from guidefbo.reports.table import Cell, Figure, Section, Table, words
 
 NAME = "similarity"
 PAPERS_SIZE = ("dim", "num_agents", "common_shift")
@@ -38,7 +40,32 @@ def similarity_section(frame: Frame) -> Section | None:
         "Mean pairwise Spearman correlation between the agents' noise-free objectives: "
         "1 says all agents rank all points alike."
     )
-    return Section(name=NAME, title="Task similarity", blocks=(opening, table))
+    blocks = (opening, _figure(found, problems, means), table)
+    return Section(name=NAME, title="Task similarity", blocks=blocks)
+
+
+def _figure(
+    found: Sequence[Conditions],
+    problems: Sequence[str],
+    means: dict[Conditions, list[tuple[list[float], int]]],
+) -> Figure:
+    stands: list[Stand] = []
+    for conditions in found:
+        dots: dict[str, Dot] = {}
+        for problem, (values, _) in zip(problems, means[conditions], strict=True):
+            summary = summarise(values)
+            if summary is not None:
+                papers = _papers(conditions, problem)
+                place, error = summary.mean, summary.error
+                dots[problem] = Dot(place=place, error=error, papers=papers)
+        label = "mean rank correlation"
+        stands.append(Stand(title=conditions.label, dots=dots, x_label=label))
+    return Figure(
+        name=NAME,
+        title="Task similarity by function",
+        draw=lambda: draw_stands(stands, problems),
+        notes=("Error bars: one standard error over task realisations (seeds).",),
+    )
 
 
 def _is_measured(frame: Frame, conditions: Conditions) -> bool:
@@ -74,11 +101,15 @@ def _is_papers(conditions: Conditions) -> bool:
     return all(getattr(conditions, n) == getattr(usual, n) for n in PAPERS_SIZE)
 
 
+def _papers(conditions: Conditions, problem: str) -> float | None:
+    return similarity(problem, conditions.level) if _is_papers(conditions) else None
+
+
 def _cells(
     conditions: Conditions, problem: str, values: Sequence[float], asked: int
 ) -> tuple[Cell, Cell, Cell]:
     summary = summarise(values)
-    papers = similarity(problem, conditions.level) if _is_papers(conditions) else None
+    papers = _papers(conditions, problem)
     theirs = _cell(papers, f"{papers:z.3f}" if papers is not None else MISSING)
     if summary is None:
         text = f"{MISSING} (0 of {asked} seeds)" if asked else ""
@@ -112,9 +143,7 @@ def _overall(
         present = [summary.mean for summary in summaries if summary is not None]
         is_whole = len(present) == len(summaries) == 12
         mean = sum(present) / len(present)
-        papers = None
-        if is_whole and _is_papers(conditions):
-            papers = similarity("overall", conditions.level)
+        papers = _papers(conditions, "overall") if is_whole else None
         note = "" if is_whole else f" ({len(present)} functions)"
         cells.append(_cell(mean, f"{mean:z.3f}{note}"))
         cells.append(_cell(papers, MISSING if papers is None else f"{papers:z.3f}"))

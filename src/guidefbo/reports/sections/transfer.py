@@ -9,10 +9,12 @@ has a better local model of its own).
 import math
 from dataclasses import dataclass, replace
 
+from guidefbo.reports.conditions import Conditions, Field
+from guidefbo.reports.contenders import Contender
 from guidefbo.reports.drawings import Bar, Split, draw_splits
 from guidefbo.reports.families import control_of, is_federated, plain_of
-from guidefbo.reports.formats import MISSING, factor, number, p_text
-from guidefbo.reports.frame import Conditions, Contender, Field, Frame
+from guidefbo.reports.formats import MISSING, factor, in_box_notes, number, p_text
+from guidefbo.reports.frame import Frame
 from guidefbo.reports.sections.matched import lower_cell, ratio_cell
 from guidefbo.reports.statistics import (
     LEVEL_OF_SIGNIFICANCE,
@@ -61,7 +63,7 @@ def transfer_section(frame: Frame) -> Section | None:
         opening,
         _figure(found),
         how,
-        _table(found),
+        _table(frame, found),
         Points(items=tuple(_verdict(transfer) for transfer in found)),
     )
     return Section(name=NAME, title="What the exchange adds", blocks=blocks)
@@ -90,7 +92,7 @@ def _transfer(
     control: Contender,
 ) -> Transfer:
     three = [
-        {p: frame.finals(conditions, p, k) for p in frame.problems(conditions)}
+        {p: frame.regrets(conditions, p, k) for p in frame.problems(conditions)}
         for k in (who, plain, control)
     ]
     # The two parts add up to the whole only over the same pairs.
@@ -118,7 +120,9 @@ def _common(
     }
 
 
-def _table(found: list[Transfer]) -> Table:
+def _table(frame: Frame, found: list[Transfer]) -> Table:
+    conditions = dict.fromkeys(transfer.conditions for transfer in found)
+    references = [note for c in conditions for note in in_box_notes(frame, c)]
     return Table(
         name=NAME,
         title="The gain over the plain rule, split",
@@ -151,6 +155,7 @@ def _table(found: list[Transfer]) -> Table:
             "Ratios are geometric means, below 1 is a gain; the second line is the "
             "mean log ratio ± its standard error over functions. Tests: over all "
             "(function, seed) pairs, and below over the functions' means.",
+            *dict.fromkeys(references),
         ),
     )
 

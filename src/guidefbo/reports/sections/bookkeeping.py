@@ -1,4 +1,4 @@
-"""What a study is, how much of it is there, and how to make it again."""
+"""How much of a study is there, with what it was made, and how to make it again."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,38 +12,46 @@ from guidefbo.reports.table import (
     Cell,
     Commands,
     Points,
-    Prose,
     Section,
     Table,
     words,
 )
 
-NAME = "overview"
+NAME = "bookkeeping"
 SHOWN_FAILURES = 50
 """Failures that are listed one by one."""
 
 
-def head_section(frame: Frame, unknown: Sequence[str] = ()) -> Section:
-    """Return the opening section of a study.
+def bookkeeping_section(frame: Frame, unknown: Sequence[str] = ()) -> Section:
+    """Return the closing section of a study.
 
     Args:
         frame: The study's runs.
         unknown: Sections it asks for that this version cannot write.
     """
     results = frame.results
-    blocks: list[Block] = []
-    if results.text:
-        blocks.append(Prose(text=results.text))
-    blocks.append(_counts(results))
+    blocks: list[Block] = [_counts(results)]
     if unknown:
         blocks.append(f"Sections this version does not know: {', '.join(unknown)}.")
     blocks.append(_progress_table(frame))
     failures = _failures(results)
     if failures:
         blocks += [f"Failed runs ({len(results.failures)}):", Points(items=failures)]
-    blocks += [_versions(results), introduction(results)]
+    blocks += [_versions(results), *_other_code(results), introduction(results)]
     blocks.append(Commands(lines=commands(results)))
-    return Section(name=NAME, title="Overview", blocks=tuple(blocks))
+    return Section(name=NAME, title="Bookkeeping", blocks=tuple(blocks))
+
+
+def missing_sentence(results: StudyResults) -> str | None:
+    """Return how much of a study is not there, None where all of it is."""
+    keys = {row.key for row in results.rows}
+    finished = len(keys & results.outcomes.keys())
+    if finished == len(keys):
+        return None
+    return (
+        f"{len(keys) - finished} of the {len(keys)} runs are not there yet, or failed: "
+        "what follows is about the rest."
+    )
 
 
 def _counts(results: StudyResults) -> str:
@@ -104,10 +112,20 @@ def _failures(results: StudyResults) -> tuple[str, ...]:
 def _told(row: Row) -> str:
     spec: Mapping[str, object] = row.spec
     name = row.variant or spec.get("method", "")
-    return (
-        f"{spec.get('problem')}, level {spec.get('level')}, {name}, "
-        f"seed {spec.get('seed')}"
-    )
+    level = spec.get("level")
+    where = [] if level is None else [f"level {level}"]
+    parts = [str(spec.get("problem")), *where, str(name), f"seed {spec.get('seed')}"]
+    return ", ".join(parts)
+
+
+def _other_code(results: StudyResults) -> list[str]:
+    count = len(results.outcomes.keys() & set(results.other_code))
+    if not count:
+        return []
+    return [
+        f"{count} of the results were computed by other code than the one that would "
+        "run now; they are marked in the tables."
+    ]
 
 
 def _versions(results: StudyResults) -> str:

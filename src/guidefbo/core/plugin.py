@@ -1,0 +1,77 @@
+"""A user's Python file: its text, which travels to workers, and the module it makes.
+
+It is code of the person who names it, and runs as such.
+"""
+
+import sys
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+
+from guidefbo.core.errors import FedBOError, SettingsError
+from guidefbo.core.files import InputError, read_file
+
+MAX_BYTES = 1 << 20
+"""Longest file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    """The text of a user's Python file."""
+
+    name: str
+    """The file, as it was named."""
+    source: str
+    """Its code."""
+
+    @classmethod
+    def read(cls, path: Path, what: str = "plugin") -> "Plugin":
+        """Return the text of a file.
+
+        Args:
+            path: The file.
+            what: What it is called in errors.
+        """
+        try:
+            source = read_file(path, MAX_BYTES).decode("utf-8")
+        except InputError as error:
+            raise SettingsError(f"Cannot read the {what} {path}: {error}.") from error
+        except UnicodeDecodeError as error:
+            raise SettingsError(f"The {what} {path} is not text: {error}.") from error
+        return cls(name=str(path), source=source)
+
+    @property
+    def digest(self) -> str:
+        """Fingerprint of the code."""
+        return sha256(self.source.encode()).hexdigest()[:12]
+
+    def load(self) -> ModuleType:
+        """Run the code and return its module; once a process."""
+        name = f"guidefbo_plugin_{self.digest}"
+        module = sys.modules.get(name)
+        return self._run(name) if module is None else module
+
+    def _run(self, name: str) -> ModuleType:
+        module = ModuleType(name)
+        module.__file__ = self.name
+        # Dataclasses look their module up while they are made.
+        sys.modules[name] = module
+        try:
+            exec(compile(self.source, self.name, "exec"), vars(module))
+        except (Exception, SystemExit) as error:
+            del sys.modules[name]
+            kind = "" if isinstance(error, FedBOError) else f"{type(error).__name__}: "
+            raise SettingsError(
+                f"{self.name}{self._line_of(error)} cannot be loaded: {kind}{error}"
+            ) from error
+        return module
+
+    def _line_of(self, error: BaseException) -> str:
+        trace = error.__traceback__
+        line = error.lineno if isinstance(error, SyntaxError) else None
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == self.name:
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        return "" if line is None else f", line {line},"

@@ -1,0 +1,56 @@
+"""Tables that people write with a spreadsheet: CSV text, read within limits."""
+
+import csv
+from collections.abc import Collection
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+
+from guidefbo.core.errors import DataError
+from guidefbo.core.files import InputError, read_file
+
+SEPARATORS = ",;\t"
+MAX_TABLE = 16 << 20
+"""Bytes of a table."""
+
+
+def read_cells(path: Path, names: Collection[str]) -> list[list[str]]:
+    """Return the cells of a table line by line, the header first.
+
+    Cells are parted by a comma, a semicolon or a tabulator: by the sign that finds
+    most of the expected names in the header.
+
+    Args:
+        path: The file.
+        names: Columns that are expected.
+    """
+    return split_cells(read_text(path), names)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a table."""
+    try:
+        # Spreadsheets put a byte order mark first; this encoding drops it.
+        return read_file(path, MAX_TABLE).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8 text. Save it as CSV UTF-8.") from error
+    except InputError as error:
+        raise DataError(f"Cannot read {path}: {error}.") from error
+
+
+def split_cells(text: str, names: Collection[str]) -> list[list[str]]:
+    """Return the cells of a text, parted as `read_cells` does."""
+
+    def found(separator: str) -> int:
+        header = _parse(text, separator, count=1)
+        return len({cell.strip() for row in header for cell in row} & {*names})
+
+    return _parse(text, max(SEPARATORS, key=found))
+
+
+def _parse(text: str, separator: str, count: int | None = None) -> list[list[str]]:
+    try:
+        rows = csv.reader(StringIO(text, newline=""), delimiter=separator)
+        return list(islice(rows, count))
+    except csv.Error as error:
+        raise DataError(f"Expected a table, got something else: {error}.") from error
