@@ -449,8 +449,8 @@ def test_asked_sections_come_even_if_empty(tmp_path):
     folder = Folder(tmp_path / "s", sections=["transfer", "regret", "nonsense"])
     folder.add_finals(finals_of(["ucb"]))
     sections = write_sections(frame_of(folder))
-    assert [s.name for s in sections] == ["transfer", "regret", "bookkeeping"]
-    assert "do not allow" in sections[0].blocks[-1]
+    assert [s.name for s in sections] == ["regret", "transfer", "bookkeeping"]
+    assert "do not allow" in sections[1].blocks[-1]
 
 
 def test_a_study_without_any_run_is_reported(tmp_path):

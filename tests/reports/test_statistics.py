@@ -3,12 +3,15 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import ttest_1samp
 
 from guidefbo.reports.statistics import (
     can_be_significant,
     compare,
+    holm,
     least_p,
     log_ratio,
+    paired_difference,
     paired_log_ratios,
     signed_rank_p,
     summarise,
@@ -94,3 +97,40 @@ def test_comparison_counts_what_has_no_ratio():
     comparison = compare({"a": {0: 0.0, 1: 1.0}}, {"a": {0: 2.0, 1: 2.0}})
     assert comparison.left_out == 1
     assert len(comparison.pairs) == 1
+
+
+def test_paired_difference_is_a_t_test_over_what_both_have():
+    ours, theirs = {0: 5.0, 1: 7.0, 2: 6.0, 9: 1.0}, {2: 3.0, 1: 5.5, 0: 4.0, 8: 0.0}
+    found = paired_difference(ours, theirs)
+    # Differences 1, 1.5 and 3.
+    assert (found.pairs, found.mean) == (3, pytest.approx(5.5 / 3.0))
+    assert found.p == pytest.approx(ttest_1samp([1.0, 1.5, 3.0], 0.0).pvalue)
+    assert paired_difference(theirs, ours).p == pytest.approx(found.p)
+    assert paired_difference(ours, {}) is None
+
+
+def test_paired_difference_without_spread_goes_by_the_signs():
+    same = paired_difference({0: 2.0, 1: 3.0}, {0: 2.0, 1: 3.0})
+    assert (same.mean, same.p) == (0.0, 1.0)
+    higher = paired_difference({0: 2.0, 1: 3.0, 2: 4.0}, {0: 1.0, 1: 2.0, 2: 3.0})
+    assert (higher.error, higher.p) == (0.0, 0.25)
+    single = paired_difference({0: 2.0}, {0: 1.0})
+    assert (single.mean, single.error, single.p) == (1.0, None, None)
+
+
+def test_holm_by_hand():
+    # Times 4, 3, 2 and 1 in ascending order, never below the one before.
+    found = holm([0.03, 0.01, 0.02, 0.5])
+    assert found == pytest.approx([0.06, 0.04, 0.06, 0.5])
+    assert holm([0.4, 0.5]) == pytest.approx([0.8, 0.8])
+    assert holm([None, 0.9, 0.8]) == [None, 1.0, 1.0]
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0.0, 1.0), max_size=12))
+def test_holm_keeps_the_order_and_lies_between_p_and_bonferroni(values):
+    found = holm(values)
+    for p, adjusted in zip(values, found, strict=True):
+        assert p <= adjusted <= min(1.0, len(values) * p) + 1e-12
+    ordered = [adjusted for _, adjusted in sorted(zip(values, found, strict=True))]
+    assert ordered == sorted(ordered)

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -97,6 +98,10 @@ def _summary(trace: Trace) -> Table:
     for t in quarters:
         when = "initial design" if t == 0 else f"round {t}"
         table.add_row(f"{trace.curve_name}, {when}", f"{curve[t]:.4f}")
+    inside = trace.regret_in_box
+    if inside is not None and not np.allclose(inside, curve):
+        text = f"{inside[-1]:.4f}"
+        table.add_row("the same against the best inside the box, end", text)
     if trace.metric is not None and trace.mean_simple_regret is not None:
         unit = f" {trace.metric.unit}" if trace.metric.unit else ""
         final = trace.best_value[-1, : trace.num_honest].mean()

@@ -29,6 +29,8 @@ class RunRecord:
     curve: Values | None = None
     """Mean simple regret after the initial design and after every round; None where no
     optimum is known."""
+    regret_in_box: Values | None = None
+    """The same against the best points inside the box, of a synthetic problem."""
     mean_metric: Values | None = None
     """Mean best value so far, for problems whose values have a name."""
     metric: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -69,6 +71,7 @@ class RunRecord:
         """Return the fields that are there as JSON values."""
         arrays = {
             "mean_simple_regret": self.curve,
+            "regret_inbox": self.regret_in_box,
             "mean_metric": self.mean_metric,
             "best_value": self.best_value,
             "optima": self.optima,

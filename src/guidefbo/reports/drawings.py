@@ -97,7 +97,7 @@ def draw_stands(stands: Sequence[Stand], names: Sequence[str]) -> Any:
                 places = sorted(dot.place for dot in stand.dots.values())
                 number_ticks(axes, np.array(places), is_log=True, is_whole=False)
             else:
-                axes.locator_params(axis="x", nbins=5)
+                axes.locator_params(axis="x", nbins=6)
         else:
             _factor_ticks(axes, ends)
             axes.axvline(0.0, color="black", linewidth=1.0, zorder=1)

@@ -120,8 +120,8 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
         heights: In ascending order, between 0 and 1.
         gap: At most one over their number.
 
-    >>> spread([0.5, 0.5, 0.9], 0.2)
-    [0.4, 0.6, 0.9]
+    >>> spread([0.5, 0.5], 0.25)
+    [0.375, 0.625]
     """
     pools: list[tuple[float, int]] = []
     for n, height in enumerate(heights):

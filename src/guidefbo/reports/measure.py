@@ -41,7 +41,7 @@ REGRET = Measure(name="simple regret")
 def measure_of(outcome: Outcome) -> Measure:
     """Return what the main curve of an outcome is; its file is not trusted."""
     metric = outcome.metric
-    if metric is None:
+    if not metric:
         return REGRET
     return Measure(
         name=str(metric.get("name") or "value"),

@@ -13,7 +13,8 @@ from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.contenders import Contender
 from guidefbo.reports.families import is_federated, plain_of
 from guidefbo.reports.frame import Frame
-from guidefbo.reports.measure import REGRET, Measure
+from guidefbo.reports.measure import REGRET, Measure, measure_of
+from guidefbo.reports.paper import column_of, real_world
 from guidefbo.reports.statistics import (
     LEVEL_OF_SIGNIFICANCE,
     Difference,
@@ -25,6 +26,8 @@ from guidefbo.reports.statistics import (
 
 RIVALS = ("optuna-tpe", "optuna-gp")
 """Methods of another tool, each site for itself."""
+PAPERS_EVALUATIONS = (30, 50)
+"""Initial evaluations and rounds of the paper's real tasks."""
 LEAST_SITES = 8
 """Sites from which a test goes over sites; of fewer it could say nothing."""
 
@@ -70,6 +73,10 @@ class Task:
     """The rival with the best mean, None where no rival ran."""
     regret_left: Mapping[Contender, Summary]
     """Share of the regret of the initial design that is left, if optima are known."""
+    held_out: Mapping[Contender, Summary]
+    """Scores of the final choices on data the objective never saw, if there are any."""
+    source: str
+    """Where the numbers of the task come from, empty where the runs do not say."""
 
     @property
     def best(self) -> Contender | None:
@@ -92,6 +99,16 @@ def best_of(
     return min(contenders, key=lambda w: measure.cost(finals[w].mean), default=None)
 
 
+def papers_metric(task: Task, who: Contender) -> float | None:
+    """Return the paper's number for a contender, if the budget is the paper's."""
+    given = (task.size.num_initial, task.size.num_rounds)
+    pairs = zip(given, PAPERS_EVALUATIONS, strict=True)
+    column = column_of(who)
+    if column is None or any(ours not in (None, papers) for ours, papers in pairs):
+        return None
+    return real_world(task.name, column)
+
+
 def find_tasks(frame: Frame) -> list[Task]:
     """Return every task with a run, in the order of the study."""
     places = dict.fromkeys((c, p) for c, p, _ in frame.cells if c.is_task)
@@ -101,11 +118,9 @@ def find_tasks(frame: Frame) -> list[Task]:
 def _task(frame: Frame, conditions: Conditions, problem: str) -> Task:
     measure = frame.measure(conditions, problem)
     everyone = frame.contenders(conditions)
-    finals: dict[Contender, Summary] = {}
-    for who in everyone:
-        summary = summarise(frame.finals(conditions, problem, who).values())
-        if summary is not None:
-            finals[who] = summary
+    finals = _summaries(
+        {w: frame.finals(conditions, problem, w).values() for w in everyone}
+    )
     ran = list(finals)
     whole = frozenset(w for w in ran if frame.is_complete(conditions, problem, w))
     unit, values = _paired_values(frame, conditions, problem, ran)
@@ -113,6 +128,8 @@ def _task(frame: Frame, conditions: Conditions, problem: str) -> Task:
     rivals = [who for who in ran if is_rival(who) and who in whole]
     rival = best_of(rivals, finals, measure)
     others = {w: rival for w in ran if not is_rival(w)}
+    outcomes = {w: _outcomes(frame, conditions, problem, w) for w in ran}
+    sources = [o.source for found in outcomes.values() for o in found if o.source]
     return Task(
         name=problem,
         conditions=conditions,
@@ -124,8 +141,17 @@ def _task(frame: Frame, conditions: Conditions, problem: str) -> Task:
         over_plain=_gains(plains, values, measure),
         over_rival=_gains(others, values, measure),
         rival=rival,
-        regret_left=_regrets_left(frame, conditions, problem, ran),
+        regret_left=_summaries({w: map(_regret_left, o) for w, o in outcomes.items()}),
+        held_out=_summaries({w: map(_held_out, o) for w, o in outcomes.items()}),
+        source=next(iter(sources), ""),
     )
+
+
+def _outcomes(
+    frame: Frame, conditions: Conditions, problem: str, who: Contender
+) -> list[Outcome]:
+    samples = frame.samples(conditions, problem, who).values()
+    return [outcome for outcome in samples if outcome is not None]
 
 
 def _gains(
@@ -187,22 +213,25 @@ def _site_values(outcome: Outcome | None) -> Values | None:
     return None
 
 
-def _regrets_left(
-    frame: Frame, conditions: Conditions, problem: str, ran: Sequence[Contender]
+def _regret_left(outcome: Outcome) -> float | None:
+    is_regret = measure_of(outcome) == REGRET
+    curve = outcome.curve if is_regret else outcome.curve_regret
+    if curve is None or curve[0] <= 0.0:
+        return None
+    return float(curve[-1] / curve[0])
+
+
+def _held_out(outcome: Outcome) -> float | None:
+    return None if outcome.held_out is None else float(outcome.held_out.mean())
+
+
+def _summaries(
+    values: Mapping[Contender, Iterable[float | None]],
 ) -> dict[Contender, Summary]:
-    is_regret = frame.measure(conditions, problem) == REGRET
+    """Return the means of what is there, nobody without a value."""
     found: dict[Contender, Summary] = {}
-    for who in ran:
-        outcomes = frame.samples(conditions, problem, who).values()
-        curves = [
-            o.curve if is_regret else o.curve_regret for o in outcomes if o is not None
-        ]
-        shares = [
-            float(curve[-1] / curve[0])
-            for curve in curves
-            if curve is not None and curve[0] > 0.0
-        ]
-        summary = summarise(shares)
+    for who, listed in values.items():
+        summary = summarise([value for value in listed if value is not None])
         if summary is not None:
             found[who] = summary
     return found

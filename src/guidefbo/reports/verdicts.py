@@ -53,7 +53,7 @@ def _undecided(task: Task) -> str:
     if gains[best].difference.mean <= 0.0:
         return f"{text}, and none is even ahead of it."
     largest = {best: gains[best]}
-    return f"{text}. At most {_listed(task, largest, 'ahead of')}."
+    return f"{text}. The largest gain: {_listed(task, largest, 'ahead of')}."
 
 
 def _rivals(task: Task) -> str:

@@ -18,7 +18,7 @@ def draw_trace(trace: "Trace", path: str | Path | None) -> Any:
     axes = figure.add_subplot()
     s, mean = trace.spec, trace.curve
     each = trace.best_value
-    if trace.mean_simple_regret is not None and trace.optima is not None:
+    if trace.metric is not None and trace.optima is not None:
         each = np.abs(trace.optima - each)
     elif trace.mean_simple_regret is not None:
         # The maximum is the mean regret plus the mean best value, at any round.

@@ -16,6 +16,7 @@ from guidefbo.core.threads import single_blas_thread
 from guidefbo.methods.registry import find_method
 from guidefbo.metrics.regret import mean_simple_regret
 from guidefbo.problems.problem import Problem
+from guidefbo.problems.synthetic.inbox import optima_in_box
 from guidefbo.simulation.assemble import assemble, lay_out
 from guidefbo.simulation.evaluation import (
     Evaluations,
@@ -116,7 +117,7 @@ def _run(
         space=problem.space,
         sites=problem.sites,
         maximum=problem.maximum,
-        optima=problem.optima,
+        optima=optima_in_box(problem) if problem.is_synthetic else problem.optima,
         held_out=_held_out(problem, evaluations),
         source=problem.source,
         scalars=federation.traffic.scalars_per_agent_round(exchanges),

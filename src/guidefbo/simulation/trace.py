@@ -16,6 +16,7 @@ from guidefbo.core.files import write_atomically
 from guidefbo.core.run_record import RunRecord
 from guidefbo.core.space.form import space_to_form
 from guidefbo.core.space.space import Space
+from guidefbo.metrics.regret import mean_simple_regret
 from guidefbo.problems.problem import Metric
 from guidefbo.simulation.spec import RunSpec
 
@@ -51,7 +52,8 @@ class Trace:
     maximum: float | None
     """Largest value of a synthetic problem's base function, the paper's reference."""
     optima: NDArray[np.float64] | None
-    """(num_agents,) the best value of each task, where it is known."""
+    """(num_agents,) the best value of each task, where it is known: of a synthetic task
+    the best inside its box."""
     held_out: NDArray[np.float64] | None
     """(num_agents,) score of the final choice on data that the objective never saw."""
     source: str
@@ -73,6 +75,17 @@ class Trace:
         return self.best_value[:, : self.num_honest].mean(axis=1)
 
     @property
+    def regret_in_box(self) -> Values | None:
+        """(num_rounds + 1,) mean regret against the best points inside the box.
+
+        None where tasks have no box to leave: there is one reference only.
+        """
+        if self.metric is not None or self.optima is None:
+            return None
+        honest = slice(self.num_honest)
+        return mean_simple_regret(self.best_value[:, honest], self.optima[honest])
+
+    @property
     def curve(self) -> Values:
         """The mean simple regret, or the mean of the metric where there is none."""
         curve = self.mean_simple_regret
@@ -92,6 +105,7 @@ class Trace:
         """Return the run record as JSON values."""
         record = RunRecord(
             curve=self.mean_simple_regret,
+            regret_in_box=self.regret_in_box,
             mean_metric=self.mean_metric,
             metric={} if self.metric is None else asdict(self.metric),
             best_value=self.best_value,

@@ -92,13 +92,13 @@ def train(
     for order in orders:
         targets = rows.targets[:, order]
         for start in range(0, rows.num_training, batch_size):
-            batch = order[start : start + batch_size]
-            R: Matrix = np.take(Z, batch, axis=1)
+            batch: Whole = order[start : start + batch_size]
+            R: Matrix = Z.take(batch, axis=1)
             np.subtract(R, np.maximum.reduce(R, axis=0), out=R)
             np.exp(R, out=R)
             np.divide(R, np.add.reduce(R, axis=0), out=R)  # P
             np.subtract(R, targets[:, start : start + batch_size], out=R)
             np.multiply(R, rate / batch.size, out=R)
             np.multiply(Z, keep, out=Z)
-            np.subtract(Z, R @ np.take(rows.products, batch, axis=0), out=Z)
+            np.subtract(Z, R @ rows.products.take(batch, axis=0), out=Z)
     return Z

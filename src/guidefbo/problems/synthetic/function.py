@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from guidefbo.core.arrays import Point, Points, Values
+from guidefbo.problems.synthetic.wells import Wells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -26,6 +27,10 @@ class SyntheticFunction:
     """Largest value of the sign-changed function in so many dimensions."""
     min_dim: int = 1
     """Smallest dimension in which the formula has a term."""
+    is_global: bool = False
+    """Whether no raw point is better than the optimum, not even outside the box."""
+    wells: Wells | None = None
+    """Where its wells are, for a search for the best point of a box; None: unknown."""
 
     @property
     def width(self) -> float:

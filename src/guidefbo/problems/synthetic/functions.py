@@ -5,8 +5,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from guidefbo.problems.synthetic import formulas, optima
+from guidefbo.problems.synthetic import formulas, optima, wells
 from guidefbo.problems.synthetic.function import SyntheticFunction
+from guidefbo.problems.synthetic.wells import Wells
 
 ACKLEY = SyntheticFunction(
     name="ackley",
@@ -16,6 +17,8 @@ ACKLEY = SyntheticFunction(
     function=formulas.ackley,
     maximiser=optima.everywhere(0.0),
     maximum=optima.zero,
+    is_global=True,
+    wells=Wells(grids=(wells.every(1.0),)),
 )
 LEVY = SyntheticFunction(
     name="levy",
@@ -25,6 +28,8 @@ LEVY = SyntheticFunction(
     function=formulas.levy,
     maximiser=optima.everywhere(1.0),
     maximum=optima.zero,
+    is_global=True,
+    wells=Wells(grids=(wells.levy,)),
 )
 GRIEWANK = SyntheticFunction(
     name="griewank",
@@ -34,6 +39,8 @@ GRIEWANK = SyntheticFunction(
     function=formulas.griewank,
     maximiser=optima.everywhere(0.0),
     maximum=optima.zero,
+    is_global=True,
+    wells=Wells(grids=(wells.griewank,)),
 )
 RASTRIGIN = SyntheticFunction(
     name="rastrigin",
@@ -43,6 +50,8 @@ RASTRIGIN = SyntheticFunction(
     function=formulas.rastrigin,
     maximiser=optima.everywhere(0.0),
     maximum=optima.zero,
+    is_global=True,
+    wells=Wells(grids=(wells.every(1.0),)),
 )
 WEIERSTRASS = SyntheticFunction(
     name="weierstrass",
@@ -52,6 +61,8 @@ WEIERSTRASS = SyntheticFunction(
     function=formulas.weierstrass,
     maximiser=optima.everywhere(0.0),
     maximum=optima.zero,
+    is_global=True,
+    wells=Wells(grids=tuple(wells.every(3.0**-k) for k in range(4)), is_smooth=False),
 )
 ELLIPSOID = SyntheticFunction(
     name="ellipsoid",
@@ -61,6 +72,7 @@ ELLIPSOID = SyntheticFunction(
     function=formulas.ellipsoid,
     maximiser=optima.everywhere(0.0),
     maximum=optima.zero,
+    is_global=True,
 )
 SPHERE = SyntheticFunction(
     name="sphere",
@@ -70,6 +82,7 @@ SPHERE = SyntheticFunction(
     function=formulas.sphere,
     maximiser=optima.everywhere(0.0),
     maximum=optima.zero,
+    is_global=True,
 )
 ZAKHAROV = SyntheticFunction(
     name="zakharov",
@@ -79,6 +92,7 @@ ZAKHAROV = SyntheticFunction(
     function=formulas.zakharov,
     maximiser=optima.everywhere(0.0),
     maximum=optima.zero,
+    is_global=True,
 )
 ROSENBROCK = SyntheticFunction(
     name="rosenbrock",
@@ -89,6 +103,7 @@ ROSENBROCK = SyntheticFunction(
     maximiser=optima.everywhere(1.0),
     maximum=optima.zero,
     min_dim=2,
+    is_global=True,
 )
 MICHALEWICZ = SyntheticFunction(
     name="michalewicz",
@@ -98,6 +113,7 @@ MICHALEWICZ = SyntheticFunction(
     function=formulas.michalewicz,
     maximiser=optima.michalewicz_maximiser,
     maximum=optima.michalewicz_maximum,
+    wells=Wells(grids=(wells.michalewicz,), is_centred=False),
 )
 POWELL = SyntheticFunction(
     name="powell",
@@ -108,6 +124,7 @@ POWELL = SyntheticFunction(
     maximiser=optima.everywhere(0.0),
     maximum=optima.zero,
     min_dim=4,
+    is_global=True,
 )
 STYBLINSKI_TANG = SyntheticFunction(
     name="styblinski-tang",
@@ -117,6 +134,8 @@ STYBLINSKI_TANG = SyntheticFunction(
     function=formulas.styblinski_tang,
     maximiser=optima.everywhere(optima.STYBLINSKI_TANG_PEAK),
     maximum=optima.styblinski_tang_maximum,
+    is_global=True,
+    wells=Wells(grids=(wells.styblinski_tang,)),
 )
 
 FUNCTIONS: Mapping[str, SyntheticFunction] = MappingProxyType(

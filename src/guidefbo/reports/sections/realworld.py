@@ -1,13 +1,13 @@
 """Tasks as they are: final metrics, tests, and a sentence of judgement on each."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from guidefbo.reports.contenders import Contender
 from guidefbo.reports.drawings import Dot, Stand, draw_stands
 from guidefbo.reports.formats import (
     MISSING,
     OTHER_CODE,
+    count_cell,
     gain_text,
     mark_best,
     number,
@@ -18,13 +18,12 @@ from guidefbo.reports.frame import Frame
 from guidefbo.reports.looks import looks_of
 from guidefbo.reports.paper import column_of, real_world
 from guidefbo.reports.sections.ranks import ranked
+from guidefbo.reports.statistics import Summary
 from guidefbo.reports.table import Block, Cell, Figure, Points, Section, Table, words
-from guidefbo.reports.tasks import Gain, Task, find_tasks
+from guidefbo.reports.tasks import Gain, Task, find_tasks, papers_metric
 from guidefbo.reports.verdicts import verdict
 
 NAME = "realworld"
-PAPERS_EVALUATIONS = (30, 50)
-"""Initial evaluations and rounds of the paper's real tasks."""
 FEW_PAIRS = 5
 """Pairs up to which a table says how little they can show."""
 REGENERATED = (
@@ -51,16 +50,6 @@ def realworld_section(frame: Frame) -> Section | None:
     for task in tasks:
         blocks += [_about(task), _table(frame, task, ordered)]
     return Section(name=NAME, title="Task by task", blocks=tuple(blocks))
-
-
-def papers_metric(task: Task, who: Contender) -> float | None:
-    """Return the paper's number for a contender, if the budget is the paper's."""
-    given = (task.size.num_initial, task.size.num_rounds)
-    pairs = zip(given, PAPERS_EVALUATIONS, strict=True)
-    column = column_of(who)
-    if column is None or any(ours not in (None, papers) for ours, papers in pairs):
-        return None
-    return real_world(task.name, column)
 
 
 def _ranks(
@@ -118,11 +107,12 @@ def _overall(
         "Mean over seeds ± standard error; the best of a task is bold, the second-best "
         "underlined, among contenders with all their seeds."
     ]
+    has_paper = any(papers_metric(t, w) is not None for t in tasks for w in ordered)
     if ranks:
+        papers = " The paper's are among its twelve methods on three tasks."
         notes.append(
             f"Ranks over {len(complete)} of {len(tasks)} tasks: those that every "
-            "contender completed. The paper's are among its twelve methods on three "
-            "tasks."
+            f"contender completed.{papers if has_paper else ''}"
         )
     notes += dict.fromkeys(
         note for task in tasks for note in other_code_notes(frame, task.conditions)
@@ -139,7 +129,7 @@ def _overall(
             (
                 words(who.label),
                 *(columns[task][n] for task in tasks),
-                *([_rank_cell(who, ranks)] if ranks else []),
+                *([_rank_cell(who, ranks[who], has_paper)] if ranks else []),
             )
             for n, who in enumerate(ordered)
         ),
@@ -147,8 +137,8 @@ def _overall(
     )
 
 
-def _rank_cell(who: Contender, ranks: dict[Contender, float]) -> Cell:
-    value, column = ranks[who], column_of(who)
+def _rank_cell(who: Contender, value: float, has_paper: bool) -> Cell:
+    column = column_of(who) if has_paper else None
     papers = None if column is None else real_world("average_rank", column)
     return Cell(
         text=f"{value:.2f}",
@@ -186,7 +176,8 @@ def _about(task: Task) -> str:
         parts.append(f"{size.num_agents} sites")
     if size.num_initial is not None and size.num_rounds is not None:
         parts.append(f"{size.num_initial} + {size.num_rounds} evaluations a site")
-    return f"{', '.join(parts)}."
+    sentences = [", ".join(parts), task.source.removesuffix(".")]
+    return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
 def _table(frame: Frame, task: Task, ordered: Sequence[Contender]) -> Table:
@@ -195,31 +186,28 @@ def _table(frame: Frame, task: Task, ordered: Sequence[Contender]) -> Table:
     finals = dict(zip(shown, _finals(frame, task, shown), strict=True))
     papers = {who: papers_metric(task, who) for who in shown}
     has_paper = any(value is not None for value in papers.values())
-    columns = ["method", task.measure.label, "seeds"]
-    columns += ["paper"] if has_paper else []
-    columns += ["gain over its lone rule"] if task.over_plain else []
+    columns: dict[str, list[Cell]] = {
+        "method": [words(who.label) for who in shown],
+        task.measure.label: [finals[who] for who in shown],
+        "seeds": [count_cell(task.finals[who].count) for who in shown],
+    }
+    if has_paper:
+        columns["paper"] = [_paper_cell(papers[who]) for who in shown]
+    if task.held_out:
+        columns["held-out"] = [_summary_cell(task.held_out.get(w)) for w in shown]
+    if task.over_plain:
+        gains = [_gain_cell(task.over_plain.get(w), is_named=True) for w in shown]
+        columns["gain over its lone rule"] = gains
     if task.rival is not None:
-        columns.append(f"gain over {task.rival.label}")
-    columns += ["regret left"] if task.regret_left else []
-    rows: list[tuple[Cell, ...]] = []
-    for who in shown:
-        count = task.finals[who].count
-        row = [words(who.label), finals[who]]
-        row.append(Cell(text=str(count), value=float(count), data=(("", count),)))
-        if has_paper:
-            row.append(_paper_cell(papers[who]))
-        if task.over_plain:
-            row.append(_gain_cell(task.over_plain.get(who), is_named=True))
-        if task.rival is not None:
-            row.append(_gain_cell(task.over_rival.get(who), is_named=False))
-        if task.regret_left:
-            row.append(_left_cell(task, who))
-        rows.append(tuple(row))
+        gains = [_gain_cell(task.over_rival.get(w), is_named=False) for w in shown]
+        columns[f"gain over {task.rival.label}"] = gains
+    if task.regret_left:
+        columns["regret left"] = [_summary_cell(task.regret_left.get(w)) for w in shown]
     return Table(
         name=f"{NAME}-{task.name}",
         title=task.name,
         columns=tuple(columns),
-        rows=tuple(rows),
+        rows=tuple(zip(*columns.values(), strict=True)),
         notes=_notes(frame, task, has_paper),
     )
 
@@ -244,23 +232,21 @@ def _gain_cell(gain: Gain | None, is_named: bool) -> Cell:
         ("p", difference.p),
         ("p Holm", adjusted),
     )
-    cell = Cell(text=gain_text(difference), value=difference.mean, data=data)
-    return replace(cell, under="\n".join(told), mark="best" if _is_good(gain) else "")
+    is_good = gain.is_told and difference.mean > 0.0
+    return Cell(
+        text=gain_text(difference),
+        under="\n".join(told),
+        value=difference.mean,
+        mark="best" if is_good else "",
+        data=data,
+    )
 
 
-def _is_good(gain: Gain) -> bool:
-    return gain.is_told and gain.difference.mean > 0.0
-
-
-def _left_cell(task: Task, who: Contender) -> Cell:
-    summary = task.regret_left.get(who)
+def _summary_cell(summary: Summary | None) -> Cell:
     if summary is None:
         return Cell(text=MISSING)
-    text = f"{summary.mean:.1%}"
-    if summary.error is not None:
-        text += f" ± {summary.error:.1%}"
     data = (("mean", summary.mean), ("error", summary.error))
-    return Cell(text=text, value=summary.mean, data=data)
+    return Cell(text=with_fine_error(summary), value=summary.mean, data=data)
 
 
 def _notes(frame: Frame, task: Task, has_paper: bool) -> tuple[str, ...]:
@@ -269,6 +255,11 @@ def _notes(frame: Frame, task: Task, has_paper: bool) -> tuple[str, ...]:
         notes.append(
             "Regret left: the mean regret at the end as a share of that after the "
             "initial design."
+        )
+    if task.held_out:
+        notes.append(
+            "Held-out: the final choice of every site, scored once on data that its "
+            "objective never saw; mean over sites and seeds."
         )
     if has_paper and task.name == "fedhpo":
         notes.append(REGENERATED)

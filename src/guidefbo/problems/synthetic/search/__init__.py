@@ -1,0 +1,1 @@
+"""Parts of the search for the best point of a task's box."""
