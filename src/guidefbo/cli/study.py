@@ -1,4 +1,4 @@
-"""`guidefbo study`: plan, run, report, pack."""
+"""`guidefbo study`: plan, run, report, pack, export."""
 
 from pathlib import Path
 from typing import Annotated
@@ -206,6 +206,36 @@ def pack(
         if results.missing:
             notice(f"{len(results.missing)} of {len(results.rows)} runs are missing.")
         typer.echo(f"Wrote {file}: {len(data)} bytes")
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.csv", help="The table to write.")
+    ],
+) -> None:
+    """Write every evaluation as a CSV file: a row for each run, agent and evaluation.
+
+    Round 0 is the initial design. Columns are what was run, the query in its own units,
+    what was observed, its value without noise, and the regrets: simple, of the choice
+    by the posterior mean (inference), and cumulative.
+    """
+    with sentences():
+        from guidefbo.core.files import check_writable
+        from guidefbo.experiments.study_table import read_study, require_evaluations
+
+        check_writable(file)
+        table = read_study(folder)
+        require_evaluations(table)
+        with console.status("writing the evaluations"):
+            count = table.to_csv(file)
+        if table.without_evaluations:
+            notice(
+                f"{len(table.without_evaluations)} of {len(table.results.outcomes)} "
+                "finished runs are left out: their evaluations are not kept."
+            )
+        typer.echo(f"Wrote {file}: {count} rows")
 
 
 def default_folder(name: str) -> Path:
