@@ -293,6 +293,22 @@ def test_a_damaged_file_is_named_and_nothing_is_written(finished, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "change", [{"level": [1, 2]}, {"level": {}}, {"settings": 3}, {"seed": 10**40}]
+)
+def test_what_a_row_says_is_not_trusted(finished, tmp_path, change):
+    out = tmp_path / "out"
+    shutil.copytree(finished, out)
+    form = json.loads((out / "study.json").read_text())
+    key = form["rows"][0]["key"]
+    form["rows"][0]["spec"] |= change
+    (out / "study.json").write_text(json.dumps(form))
+    path = out / "runs" / f"{key}.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps(record | {"spec": record["spec"] | change}))
+    assert gf.read_study(out).to_csv(tmp_path / "a.csv") == 96
+
+
+@pytest.mark.parametrize(
     "change",
     [
         {"space": None},

@@ -459,8 +459,7 @@ def _unfold(data: bytes, path: Path) -> bytearray:
 
 def _is_same(stored: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:
     """Whether a record's spec is the row's; settings at their default may be absent."""
-    given = cast(Mapping[str, Any], stored.get("settings") or {})
-    asked = cast(Mapping[str, Any], spec.get("settings") or {})
+    given, asked = _table(stored.get("settings")), _table(spec.get("settings"))
     return all(stored.get(k) == v for k, v in spec.items() if k != "settings") and all(
         given.get(k) == v for k, v in asked.items()
     )

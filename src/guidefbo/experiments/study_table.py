@@ -15,12 +15,13 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import open_atomically
+from guidefbo.core.run_record import is_number
 from guidefbo.experiments import results as files
 from guidefbo.experiments.evaluation_rows import (
     MEASURED,
@@ -108,11 +109,7 @@ class StudyTable:
         parameters: dict[str, None] = {}
         for run in self._files():
             parameters |= dict.fromkeys(run.parameters)
-        settings = {
-            name: None
-            for row in self.results.rows
-            for name in (*row.spec.get("settings", {}),)
-        }
+        settings = {name for row in self.results.rows for name in _settings_of(row)}
         return (
             "run",
             *("variant", "group"),
@@ -151,7 +148,7 @@ class StudyTable:
             if name in found:
                 columns[name] = found[name]
             else:
-                value = same.get(name)
+                value = _scalar(same.get(name))
                 is_text = value is None or isinstance(value, str)
                 columns[name] = np.full(size, value, dtype=object if is_text else None)
         return columns
@@ -160,7 +157,7 @@ class StudyTable:
         """Return what all evaluations of a run share."""
         note = self.results.methods.get(str(row.spec.get("method")))
         settings = dict(note.settings) if note else {}
-        settings |= row.spec.get("settings", {})
+        settings |= _settings_of(row)
         return {
             "run": row.key,
             "variant": row.variant,
@@ -178,6 +175,17 @@ def require_evaluations(table: StudyTable) -> None:
             "in a study's folder, not in its pack. Name the folder that `guidefbo "
             "study run` wrote."
         )
+
+
+def _settings_of(row: Row) -> dict[str, Any]:
+    settings = row.spec.get("settings")
+    return cast(dict[str, Any], settings) if isinstance(settings, dict) else {}
+
+
+def _scalar(value: Any) -> Any:
+    """Return a value of a file as something that a cell can hold."""
+    is_plain = value is None or isinstance(value, str | bool) or is_number(value)
+    return value if is_plain else str(value)
 
 
 def _cells(column: Column) -> list[Any]:
