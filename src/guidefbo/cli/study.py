@@ -5,7 +5,12 @@ from typing import Annotated
 
 import typer
 
-from guidefbo.cli.plugins import Plugins, load_plugins
+from guidefbo.cli.plugins import (
+    Plugins,
+    TrustPickle,
+    load_plugins,
+    trust_pickles,
+)
 from guidefbo.cli.speech import console, errors, notice, sentences
 
 app = typer.Typer(
@@ -120,6 +125,7 @@ def run(
     redo: Redo = False,
     jobs: Jobs = 2,
     plugin: Plugins = None,
+    trust_pickle: TrustPickle = False,
     out: Out = None,
     backend: Annotated[
         str, typer.Option(help="Who works: local, dask or ray.")
@@ -140,6 +146,7 @@ def run(
         from guidefbo.experiments.study import load_study
 
         plugins = load_plugins(plugin)
+        trust_pickles(trust_pickle)
         study = change_study(load_study(name), change or ())
         folder = out or default_folder(study.name)
         failures = run_with_progress(
