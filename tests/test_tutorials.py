@@ -51,7 +51,7 @@ def after_your_own_task(printed, folder):
     assert record["metric"] == {"name": "recovery", "unit": "%", "goal": "max"}
     report = (folder / "results/recipe/report/report.md").read_text()
     assert "consensus-nei" in report
-    (rows,) = (text for line, text in printed.items() if line == "python table.py")
+    (rows,) = (text for line, text in printed.items() if line == "python3 table.py")
     # 9 runs of 3 agents, 15 evaluations each.
     assert "405 rows" in rows
     (made,) = (text for line, text in printed.items() if "from-table" in line)

@@ -221,12 +221,17 @@ def test_record_has_the_documented_fields():
         "version",
         "spec",
         "mean_simple_regret",
+        "regret_inbox",
         "best_value",
+        "optima",
         "environment",
         "scalars",
         "scalars_paper",
         "bytes",
         "seconds",
+        "space",
+        "maximum",
+        "num_honest",
     ]
     assert (record["format"], record["version"]) == ("guidefbo-run", 1)
     assert list(record["spec"]) == [

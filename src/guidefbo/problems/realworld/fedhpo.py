@@ -12,12 +12,18 @@ References:
 """
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 from guidefbo.core.space.parameters import Choice, Float
 from guidefbo.core.space.space import Space
 from guidefbo.problems.own import Function, Tasks
 from guidefbo.problems.realworld.fedhpo_official import is_trusted, read_forests
-from guidefbo.problems.realworld.fedhpo_table import GRAPHS, read_trained
+from guidefbo.problems.realworld.fedhpo_table import (
+    GRAPHS,
+    TABLE,
+    read_trained,
+    table_text,
+)
 
 NOISE = 1e-4
 """Standard deviation of the noise that the paper adds."""
@@ -37,6 +43,13 @@ def fedhpo(seed: int = 0, *, trust_pickle: bool | None = None) -> Tasks:
     """
     del seed
     return _official() if is_trusted(trust_pickle) else _regenerated()
+
+
+def data_code() -> dict[str, str]:
+    """Return which of the two sources is asked for now: runs on them are different."""
+    if is_trusted(None):
+        return {"FedHPO-Bench": "official surrogate"}
+    return {TABLE: sha256(table_text().encode()).hexdigest()}
 
 
 def _regenerated() -> Tasks:

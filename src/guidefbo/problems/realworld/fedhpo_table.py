@@ -24,6 +24,8 @@ GRAPHS = ("cora", "citeseer", "pubmed")
 """The citation graphs, each a site."""
 COLUMNS = ("graph", "seed", "dropout", "lr", "step", "wd", "val_acc", "test_acc")
 """Columns that are read; the table may have more."""
+TABLE = "fedhpo_table.csv"
+"""The table of the package, beside this file."""
 MAX_BYTES = 2_000_000
 """Most bytes of a table; the full grid with three seeds would have 0.5 million."""
 
@@ -74,12 +76,15 @@ class Trained:
     """Seeds that every cell is the mean of."""
 
 
+def table_text() -> str:
+    """Return the table of the package."""
+    return files(__package__ or "").joinpath(TABLE).read_text(encoding="utf-8")
+
+
 def read_trained(path: Path | None = None) -> dict[str, Trained]:
     """Return the trainings by graph, from the table of the package or another one."""
     if path is None:
-        name = "fedhpo_table.csv"
-        text = files(__package__ or "").joinpath(name).read_text(encoding="utf-8")
-        return _trained(text, name)
+        return _trained(table_text(), TABLE)
     try:
         return _trained(read_file(path, MAX_BYTES).decode("utf-8"), str(path))
     except (InputError, UnicodeDecodeError) as error:
