@@ -365,7 +365,8 @@ def test_agent_shown_can_be_loaded(tmp_path):
 def test_record_shown_has_the_fields_of_a_record():
     (form,) = shown("guidefbo-run")
     size = {"dim": 2, "num_agents": 2, "num_initial": 3, "num_rounds": 1}
-    record = guidefbo.simulate("sphere", method="guide-ucb", **size).to_record()
+    trace = guidefbo.simulate("sphere", method="guide-ucb", **size)
+    record = trace.to_record() | trace.evaluations
     assert list(record) == list(form)
     assert record["spec"] == form["spec"]
     assert all(

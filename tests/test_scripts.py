@@ -26,6 +26,9 @@ ELSEWHERE = {
     "one_site": "tests/test_documents.py",
     "three_sites": "tests/test_documents.py",
     "mixed_problems": "imported by mixed",
+    "fedhpo_table": "tests/test_fedhpo_scripts.py",
+    "fedhpo_gcn": "tests/test_fedhpo_scripts.py",
+    "fedhpo_graph": "tests/test_fedhpo_scripts.py",
     "reference_torch": "imported by activity",
 }
 """Scripts that are run in another test."""

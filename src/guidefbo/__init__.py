@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from guidefbo.core.space.parameters import Float as Float
     from guidefbo.core.space.parameters import Int as Int
     from guidefbo.core.space.space import Space as Space
+    from guidefbo.experiments.study_table import read_study as read_study
     from guidefbo.methods.plugins import register as register
     from guidefbo.methods.record import Method as Method
     from guidefbo.methods.record import Rule as Rule
@@ -55,6 +56,7 @@ _HOMES = {
     "Tasks": "guidefbo.problems.own",
     "merge": "guidefbo.server.exchange",
     "optimize": "guidefbo.simulation.optimize",
+    "read_study": "guidefbo.experiments.study_table",
     "register": "guidefbo.methods.plugins",
     "simulate": "guidefbo.simulation.simulate",
 }
@@ -76,6 +78,7 @@ __all__ = [
     "__version__",
     "merge",
     "optimize",
+    "read_study",
     "register",
     "simulate",
 ]

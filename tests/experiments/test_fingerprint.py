@@ -34,6 +34,8 @@ from guidefbo.experiments.results import pack_study, read_study
 from guidefbo.experiments.run import make_plan, run_study
 from guidefbo.experiments.study import load_study, parse_study
 from guidefbo.methods.plugins import Plugin, load_plugin
+from guidefbo.problems.realworld import fedhpo_table
+from guidefbo.problems.realworld.fedhpo_official import TRUST
 
 HERE = {"guidefbo": gf.__version__}
 SPEC = {"problem": "sphere", "level": 1, "method": "ucb", "seed": 0, "settings": {}}
@@ -104,6 +106,16 @@ def test_the_package_is_its_version():
         for method in ("ucb", "guide-ts", "fmtbo"):
             assert code_of(problem, method) == HERE
     assert Codes().of({"problem": "sphere"}) == HERE
+
+
+def test_two_sources_of_a_problem_are_two_codes(monkeypatch):
+    monkeypatch.delenv(TRUST, raising=False)
+    regenerated = code_of("fedhpo")
+    text = (Path(fedhpo_table.__file__).parent / fedhpo_table.TABLE).read_bytes()
+    digest_of_text = hashlib.sha256(text).hexdigest()
+    assert regenerated == HERE | {fedhpo_table.TABLE: digest_of_text}
+    monkeypatch.setenv(TRUST, "1")
+    assert code_of("fedhpo") == HERE | {"FedHPO-Bench": "official surrogate"}
 
 
 def test_a_plugin_is_its_file():

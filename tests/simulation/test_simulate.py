@@ -229,6 +229,9 @@ def test_record_has_the_documented_fields():
         "scalars_paper",
         "bytes",
         "seconds",
+        "space",
+        "maximum",
+        "num_honest",
     ]
     assert (record["format"], record["version"]) == ("guidefbo-run", 1)
     assert list(record["spec"]) == [

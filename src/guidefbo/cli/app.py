@@ -6,7 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from guidefbo.cli import between_sites, data, problems, site, study
-from guidefbo.cli.plugins import Plugins, load_plugins
+from guidefbo.cli.plugins import (
+    Plugins,
+    TrustPickle,
+    load_plugins,
+    trust_pickles,
+)
 from guidefbo.cli.speech import console, errors, print_list, sentences
 from guidefbo.core.errors import SettingsError
 
@@ -125,6 +130,7 @@ def run(
         ),
     ] = None,
     plugin: Plugins = None,
+    trust_pickle: TrustPickle = False,
     out: Annotated[
         Path | None, typer.Option(help="Write the run record (JSON) here.")
     ] = None,
@@ -144,6 +150,7 @@ def run(
         from guidefbo.simulation.spec import RunSpec
 
         load_plugins(plugin)
+        trust_pickles(trust_pickle)
         problem, pairs = _sort_words(words or [], set_ or [])
         given: dict[str, Any] = {
             "dim": dim,

@@ -1,5 +1,6 @@
 """`--plugin FILE.py`: methods and problems of one's own."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,23 @@ Plugins = Annotated[
         "run here and in every worker. May be repeated.",
     ),
 ]
+
+TrustPickle = Annotated[
+    bool,
+    typer.Option(
+        "--trust-pickle",
+        help="Take fedhpo from the official archive, whose pickles run as programs "
+        "when they are opened; only if you trust it.",
+    ),
+]
+
+
+def trust_pickles(is_trusted: bool) -> None:
+    """Let this process and its workers open the pickles of an official archive."""
+    if is_trusted:
+        from guidefbo.problems.realworld.fedhpo_official import TRUST
+
+        os.environ[TRUST] = "1"
 
 
 def load_plugins(paths: list[Path] | None) -> "tuple[Plugin, ...]":

@@ -1,11 +1,16 @@
-"""`guidefbo study`: plan, run, report, pack."""
+"""`guidefbo study`: plan, run, report, pack, export."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from guidefbo.cli.plugins import Plugins, load_plugins
+from guidefbo.cli.plugins import (
+    Plugins,
+    TrustPickle,
+    load_plugins,
+    trust_pickles,
+)
 from guidefbo.cli.speech import console, errors, notice, sentences
 
 app = typer.Typer(
@@ -120,6 +125,7 @@ def run(
     redo: Redo = False,
     jobs: Jobs = 2,
     plugin: Plugins = None,
+    trust_pickle: TrustPickle = False,
     out: Out = None,
     backend: Annotated[
         str, typer.Option(help="Who works: local, dask or ray.")
@@ -140,6 +146,7 @@ def run(
         from guidefbo.experiments.study import load_study
 
         plugins = load_plugins(plugin)
+        trust_pickles(trust_pickle)
         study = change_study(load_study(name), change or ())
         folder = out or default_folder(study.name)
         failures = run_with_progress(
@@ -206,6 +213,36 @@ def pack(
         if results.missing:
             notice(f"{len(results.missing)} of {len(results.rows)} runs are missing.")
         typer.echo(f"Wrote {file}: {len(data)} bytes")
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.csv", help="The table to write.")
+    ],
+) -> None:
+    """Write every evaluation as a CSV file: a row for each run, agent and evaluation.
+
+    Round 0 is the initial design. Columns are what was run, the query in its own units,
+    what was observed, its value without noise, and the regrets: simple, of the choice
+    by the posterior mean (inference), and cumulative.
+    """
+    with sentences():
+        from guidefbo.core.files import check_writable
+        from guidefbo.experiments.study_table import read_study, require_evaluations
+
+        check_writable(file)
+        table = read_study(folder)
+        require_evaluations(table)
+        with console.status("writing the evaluations"):
+            count = table.to_csv(file)
+        if table.without_evaluations:
+            notice(
+                f"{len(table.without_evaluations)} of {len(table.results.outcomes)} "
+                "finished runs are left out: their evaluations are not kept."
+            )
+        typer.echo(f"Wrote {file}: {count} rows")
 
 
 def default_folder(name: str) -> Path:

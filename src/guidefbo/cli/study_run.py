@@ -162,7 +162,9 @@ def describe_axes(plan: Plan) -> str:
             values.setdefault("variant", set()).add(row.variant)
         if row.group is not None:
             values.setdefault("group", set()).add(row.group)
-    several = [f"{len(v)} {key}s" for key, v in values.items() if len(v) > 1]
+    several = [
+        f"{len(v)} {key.removesuffix('s')}s" for key, v in values.items() if len(v) > 1
+    ]
     return ", ".join(several) or "one of each"
 
 

@@ -3,8 +3,10 @@
 import os
 import stat
 import tempfile
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from guidefbo.core.errors import FedBOError
 
@@ -80,13 +82,22 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
     A file that is replaced keeps its rights, and a link keeps pointing at it.
     """
-    data = content.encode() if isinstance(content, str) else content
+    with open_atomically(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def open_atomically(path: Path) -> Generator[IO[bytes], None, None]:
+    """Open a temporary neighbour to write to, and move it into place at the end.
+
+    Where the block raises, nothing has happened to the file itself.
+    """
     path = Path(os.path.realpath(path))
     try:
         handle, name = _open_neighbour(path)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(data)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             os.chmod(name, _mode(path))
@@ -95,6 +106,8 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             Path(name).unlink(missing_ok=True)
             raise
         _sync_folder(path.parent)
+    except FedBOError:
+        raise  # of the block: it is no fault of this file
     except OSError as error:
         raise OutputError(f"Cannot write {path}: {error.strerror}.") from error
 

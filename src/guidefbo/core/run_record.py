@@ -4,7 +4,7 @@ A file may come from anywhere: a field that is malformed counts as not there, an
 record without its curve is no record.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -39,6 +39,14 @@ class RunRecord:
     """The best value of each agent's task, where it is known."""
     held_out: NDArray[np.float64] | None = None
     """Score of each agent's final choice on data that its objective never saw."""
+    maximum: float | None = None
+    """Largest value of a synthetic problem's base function, the paper's reference."""
+    num_honest: int | None = None
+    """Agents that do not lie, the first ones."""
+    space: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the coordinates of queries stand for."""
+    sites: Sequence[str] = ()
+    """Names of the agents' sites."""
     source: str = ""
     """Where the numbers of the problem come from."""
     best_value: Matrix | None = None
@@ -76,9 +84,13 @@ class RunRecord:
             "scalars_paper": self.scalars_paper,
             "bytes": self.num_bytes,
             "seconds": self.seconds,
+            "space": self.space,
         }
+        single = {"maximum": self.maximum, "num_honest": self.num_honest}
         entries = {name: a.tolist() for name, a in arrays.items() if a is not None}
         entries |= {name: dict(value) for name, value in named.items() if value}
+        entries |= {name: value for name, value in single.items() if value is not None}
+        entries |= {"sites": list(self.sites)} if self.sites else {}
         return entries | ({"source": self.source} if self.source else {})
 
 

@@ -16,6 +16,7 @@ import guidefbo
 from guidefbo.core.designs import sobol
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.experiments.commit import code_commit, with_commit
+from guidefbo.experiments.evaluations_file import EVALUATIONS
 from guidefbo.experiments.results import FAILURE_FORMAT, SIMILARITY_FORMAT, VERSION
 from guidefbo.methods.plugins import Plugin, load_plugin
 from guidefbo.methods.record import Method
@@ -78,7 +79,8 @@ def failure(spec: Mapping[str, Any], error: str, trace: str = "") -> dict[str, A
 
 
 def _run(spec: Mapping[str, Any]) -> dict[str, Any]:
-    return with_commit(run(RunSpec(**spec)).to_record())
+    trace = run(RunSpec(**spec))
+    return with_commit(trace.to_record()) | {EVALUATIONS: trace.evaluations}
 
 
 def _compare_tasks(spec: Mapping[str, Any]) -> dict[str, Any]:

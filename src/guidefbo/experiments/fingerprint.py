@@ -2,7 +2,8 @@
 
 A problem or a method may come from a plugin file, from a file that the problem names,
 from an installed package, or be entered by hand. The sha256 of such a file and the
-version of such a package are part of the run's key. What a file imports is not.
+version of such a package are part of the run's key. What a file imports is not. Where a
+problem of the package has two sources of its numbers, it says which one is in use.
 """
 
 import sys
@@ -20,6 +21,7 @@ from guidefbo.methods.record import Rule, Strategy
 from guidefbo.methods.registry import GROUPS, RULES, STRATEGIES, find_method
 from guidefbo.problems.files import code_of, file_of, is_file
 from guidefbo.problems.library import GROUP, PROBLEMS, find_problem
+from guidefbo.problems.realworld.entries import REAL_PROBLEMS
 from guidefbo.problems.synthetic.function import SyntheticFunction
 
 MAX_BYTES = 256 << 20
@@ -64,6 +66,9 @@ def _of_problem(name: str) -> Iterable[tuple[str, str]]:
         if code is None:
             return [(file_of(name).name, _digest_of(file_of(name)))]
         return [(Path(code.name).name, sha256(code.source.encode()).hexdigest())]
+    for real in REAL_PROBLEMS:
+        if real.name == name:
+            return real.data_code().items()
     function = find_problem(name).function
     if function is None or name in PROBLEMS:
         return ()

@@ -6,6 +6,7 @@ and an outcome without a curve and without a similarity is none.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -55,6 +56,8 @@ class Outcome:
     """Versions the run was made with."""
     made_by: Code = field(default_factory=dict[str, str])
     """Code that computed it, as far as the record says so."""
+    file: Path | None = None
+    """The record it was read from; None of a pack."""
 
     @property
     def final(self) -> float:

@@ -2,6 +2,7 @@
 
     DIR/study.json                what was asked for: one row per run, with its spec
     DIR/runs/KEY.json             one record per finished run
+    DIR/runs/KEY.npz              its evaluations
     DIR/runs/KEY.failed.json      why a run failed
     FILE.json.gz                  a pack: all of it in one small file, mean curves only
 
@@ -15,7 +16,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
@@ -172,7 +173,7 @@ def keys_by_run(folder: Path) -> dict[str, list[str]]:
 
 def read_record(path: Path, key: str, spec: Mapping[str, Any]) -> Outcome | None:
     """Return what a record says, or None where it is no whole record of that run."""
-    form = _load(path)
+    form = load_form(path)
     if form is None or form.get("key", key) != key:
         return None
     if form.get("format") not in RECORD_FORMATS or not _is_current(form):
@@ -182,7 +183,8 @@ def read_record(path: Path, key: str, spec: Mapping[str, Any]) -> Outcome | None
         return None
     if (form["format"] == RUN_FORMAT) is not ("method" in spec):
         return None
-    return parse_outcome(form)
+    outcome = parse_outcome(form)
+    return None if outcome is None else replace(outcome, file=path)
 
 
 def pack_study(results: StudyResults) -> bytes:
@@ -254,7 +256,7 @@ def record_of(outcome: Outcome, row: Row) -> dict[str, Any]:
 
 
 def _read_folder(folder: Path) -> StudyResults:
-    form = _load(folder / "study.json")
+    form = load_form(folder / "study.json")
     if form is None:
         raise DataError(
             f"{folder} has no readable study.json. Name a folder that "
@@ -266,7 +268,7 @@ def _read_folder(folder: Path) -> StudyResults:
     for row in rows:
         if row.key in outcomes:
             continue
-        failure = _load(folder / "runs" / f"{row.key}.failed.json")
+        failure = load_form(folder / "runs" / f"{row.key}.failed.json")
         if failure is not None and failure.get("format") == FAILURE_FORMAT:
             failures[row.key] = str(failure.get("error"))
     return _results(form, rows, outcomes, failures)
@@ -418,7 +420,8 @@ def _rows(form: Mapping[str, Any], where: Path) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _load(path: Path) -> dict[str, Any] | None:
+def load_form(path: Path) -> dict[str, Any] | None:
+    """Return the JSON table in a file, None where there is none."""
     try:
         form = json.loads(read_file(path, MAX_RECORD))
     except (OSError, ValueError, RecursionError):
@@ -456,8 +459,7 @@ def _unfold(data: bytes, path: Path) -> bytearray:
 
 def _is_same(stored: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:
     """Whether a record's spec is the row's; settings at their default may be absent."""
-    given = cast(Mapping[str, Any], stored.get("settings") or {})
-    asked = cast(Mapping[str, Any], spec.get("settings") or {})
+    given, asked = _table(stored.get("settings")), _table(spec.get("settings"))
     return all(stored.get(k) == v for k, v in spec.items() if k != "settings") and all(
         given.get(k) == v for k, v in asked.items()
     )

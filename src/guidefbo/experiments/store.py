@@ -5,7 +5,7 @@ Records are written atomically, and one process at a time may run the study.
 
 import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,12 @@ from typing import Any
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import OutputError, write_atomically
 from guidefbo.core.lock import LockedError, exclusive
+from guidefbo.experiments.evaluations_file import (
+    ENDING,
+    EVALUATIONS,
+    RunEvaluations,
+    read_evaluations,
+)
 from guidefbo.experiments.keys import base_of, is_same_code, spec_key
 from guidefbo.experiments.notes import notes_on
 from guidefbo.experiments.plan import merge_rows
@@ -23,6 +29,7 @@ from guidefbo.experiments.results import (
     Row,
     StudyResults,
     keys_by_run,
+    load_form,
     read_outcomes,
     read_study,
     record_of,
@@ -99,8 +106,12 @@ class Store:
         """
         is_failure = record.get("format") == FAILURE_FORMAT
         path = self._failure(key) if is_failure else self._record(key)
+        form = {name: value for name, value in record.items() if name != EVALUATIONS}
+        if EVALUATIONS in record:
+            # Before the record, which says that the run is finished.
+            RunEvaluations.of(record[EVALUATIONS]).write(path.with_suffix(ENDING))
         # One line: a study has thousands of records and people read its report.
-        text = json.dumps(record, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(form, separators=(",", ":"), allow_nan=False)
         write_atomically(path, text + "\n")
         if not is_failure:
             self._failure(key).unlink(missing_ok=True)
@@ -108,6 +119,7 @@ class Store:
                 if other != key:
                     self._failure(other).unlink(missing_ok=True)
                     self._record(other).unlink(missing_ok=True)
+                    self._record(other).with_suffix(ENDING).unlink(missing_ok=True)
         return not is_failure
 
     def adopt(self, outcomes: Mapping[str, Outcome], rows: Iterable[Row]) -> int:
@@ -124,7 +136,7 @@ class Store:
         for key, row in listed.items():
             outcome = outcomes[key]
             if key not in done or is_better(outcome, done[key], row):
-                record = record_of(outcome, row)
+                record = whole_record(outcome, row)
                 self.save(record["key"], record, former.get(base_of(key), ()))
                 count += 1
         return count
@@ -145,6 +157,19 @@ def known_outcomes(results: StudyResults, rows: Iterable[Row]) -> dict[str, Outc
     }
     listed = {row.key: found.get(base_of(row.key)) for row in rows}
     return {key: outcome for key, outcome in listed.items() if outcome is not None}
+
+
+def whole_record(outcome: Outcome, row: Row) -> dict[str, Any]:
+    """Return the record of a run from elsewhere: all of it, or what a pack kept."""
+    record = record_of(outcome, row)
+    form = None if outcome.file is None else load_form(outcome.file)
+    if outcome.file is None or form is None:
+        return record
+    record = form | {"key": record["key"]}
+    with suppress(DataError):
+        arrays = read_evaluations(outcome.file.with_suffix(ENDING), row.spec)
+        record[EVALUATIONS] = arrays.arrays
+    return record
 
 
 def is_better(outcome: Outcome, former: Outcome, row: Row) -> bool:

@@ -1,4 +1,6 @@
-"""Regret of the best noise-free value found so far."""
+"""Regret of noise-free values: of the best so far, of the choice, and added up."""
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,3 +31,40 @@ def mean_simple_regret(
         maximum: Reference value, common to all agents or one of each.
     """
     return simple_regret(best_values, maximum).mean(axis=1)  # E34
+
+
+def inference_regret(
+    values: Matrix, chosen: NDArray[np.integer[Any]], maximum: float | Values
+) -> NDArray[np.float64]:
+    """Return how far each agent's own choice stays below the maximum.
+
+    Simple regret credits an agent with the best value it has met, which noise hides
+    from it. This is the value at the point that it would go on with.
+
+    Args:
+        values: Noise-free values, a row per agent and a column per evaluation.
+        chosen: Which of its evaluations each agent would go on with, a row per round
+            (the first one after the initial design) and a column per agent.
+        maximum: Reference value, common to all agents or one of each.
+    """
+    return maximum - values[np.arange(len(values)), chosen]
+
+
+def cumulative_regret(
+    values: Matrix, num_initial: int, maximum: float | Values
+) -> NDArray[np.float64]:
+    """Return the regret of all queries up to each round, added up.
+
+    The initial design does not count: all methods share it, and nobody decided on it.
+
+    Args:
+        values: Noise-free values, a row per agent and a column per evaluation.
+        num_initial: Evaluations of each agent in the initial design.
+        maximum: Reference value, common to all agents or one of each.
+
+    Returns:
+        A row per round, the first one (zero) after the initial design, and a column
+        per agent.
+    """
+    gaps = maximum - values[:, num_initial:].T
+    return np.vstack([np.zeros(len(values)), np.cumsum(gaps, axis=0)])

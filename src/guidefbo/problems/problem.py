@@ -189,3 +189,8 @@ class Problem:
     def num_agents(self) -> int:
         """Number of tasks."""
         return len(self.tasks)
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """Names of the agents' sites; none where they are only numbered."""
+        return tuple(task.name for task in self.tasks if isinstance(task, OwnTask))

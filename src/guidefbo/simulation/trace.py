@@ -14,6 +14,8 @@ import guidefbo
 from guidefbo.core.arrays import Matrix, Values
 from guidefbo.core.files import write_atomically
 from guidefbo.core.run_record import RunRecord
+from guidefbo.core.space.form import space_to_form
+from guidefbo.core.space.space import Space
 from guidefbo.metrics.regret import mean_simple_regret
 from guidefbo.problems.problem import Metric
 from guidefbo.simulation.spec import RunSpec
@@ -43,6 +45,12 @@ class Trace:
     best, by its posterior mean."""
     num_honest: int
     """Agents that do not lie, the first ones."""
+    space: Space
+    """What the coordinates of the queries stand for."""
+    sites: tuple[str, ...]
+    """Names of the agents' sites; none where they are only numbered."""
+    maximum: float | None
+    """Largest value of a synthetic problem's base function, the paper's reference."""
     optima: NDArray[np.float64] | None
     """(num_agents,) the best value of each task, where it is known: of a synthetic task
     the best inside its box."""
@@ -102,6 +110,10 @@ class Trace:
             metric={} if self.metric is None else asdict(self.metric),
             best_value=self.best_value,
             optima=self.optima,
+            maximum=self.maximum,
+            num_honest=self.num_honest,
+            space=space_to_form(self.space),
+            sites=self.sites,
             held_out=self.held_out,
             source=self.source,
             scalars=self.scalars,
@@ -117,15 +129,20 @@ class Trace:
         )
         return record.to_form(self.spec.to_dict())
 
+    @property
+    def evaluations(self) -> dict[str, NDArray[Any]]:
+        """Every evaluation of every agent, and which of them it takes for the best."""
+        return {
+            "queries": self.queries,
+            "observations": self.observations,
+            "values": self.values,
+            "chosen": self.chosen,
+        }
+
     def save(self, path: str | Path) -> None:
         """Write the run record with its evaluations as JSON, atomically."""
-        evaluations = {
-            "queries": self.queries.tolist(),
-            "observations": self.observations.tolist(),
-            "values": self.values.tolist(),
-            "chosen": self.chosen.tolist(),
-        }
-        form = self.to_record() | evaluations
+        lists = {name: array.tolist() for name, array in self.evaluations.items()}
+        form = self.to_record() | lists
         text = json.dumps(form, indent=1, allow_nan=False)
         write_atomically(Path(path), text + "\n")
 

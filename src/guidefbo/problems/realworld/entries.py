@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 
 from guidefbo.problems.own import Tasks
 
@@ -25,9 +26,24 @@ class RealProblem:
 
     def make(self, seed: int) -> Tasks:
         """Return its tasks. The data are looked for now."""
-        name = self.name.replace("-", "_")
-        module = import_module(f"guidefbo.problems.realworld.{name}")
-        return getattr(module, name)(seed=seed)
+        return getattr(self._module, self._name)(seed=seed)
+
+    def data_code(self) -> dict[str, str]:
+        """Return what its numbers depend on and the package's version does not tell.
+
+        Versions or sha256 digests by name; nothing where there is one source of data,
+        whose files are checked when they are read.
+        """
+        found = getattr(self._module, "data_code", None)
+        return {} if found is None else found()
+
+    @property
+    def _name(self) -> str:
+        return self.name.replace("-", "_")
+
+    @property
+    def _module(self) -> ModuleType:
+        return import_module(f"guidefbo.problems.realworld.{self._name}")
 
 
 REAL_PROBLEMS = (

@@ -15,6 +15,8 @@ TO_WELL, ANYWHERE = 0.6, 0.2
 """Shares of the moves that go to a well and to any place; the others are short."""
 SHORT = 0.05
 """Length of a short move, as a share of the way through the cube."""
+BEYOND = 0.2
+"""How far beyond the cube wells are drawn, as a share of the way through it."""
 
 
 def anneal(
@@ -45,7 +47,10 @@ def anneal(
         way = lattice.inverse.T[i]
         low, high = _ends(X, way)
         kind = stream.random(len(X))
-        well = lattice.draw_position(i, stream) - lattice.landscape.to_raw(X)[rows, i]
+        y = lattice.landscape.to_raw(X)[rows, i]
+        beyond = BEYOND * (high - low)
+        ends = y + low - beyond, y + high + beyond
+        well = lattice.draw_position(i, *ends, stream) - y
         place = low + (high - low) * stream.random(len(X))
         short = SHORT * (high - low) * stream.standard_normal(len(X))
         far = np.where(kind < TO_WELL, well, place)

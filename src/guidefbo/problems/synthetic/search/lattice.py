@@ -35,20 +35,24 @@ class Lattice:
     """From raw coordinates to the cube's, without the offset."""
     positions: Sequence[NDArray[np.float64]]
     """Raw positions along each coordinate, ascending, at least one."""
+    table: Matrix
+    """The same, a row for each coordinate, filled up with infinities."""
 
     @classmethod
     def of(cls, landscape: Landscape, positions: Positions) -> Self:
         """Return the wells of a task, those a little outside its cube included."""
         low, high = landscape.ends
-        margin = 0.25 * (high - low)
+        margin, middle = 0.25 * (high - low), 0.5 * (low + high)
         found = positions(low - margin, high + margin)
-        middle = 0.5 * (low + high)
+        found = [p if len(p) else m[None] for p, m in zip(found, middle, strict=True)]
+        table = np.full((len(found), max(map(len, found))), np.inf)
+        for row, places in zip(table, found, strict=True):
+            row[: len(places)] = places
         return cls(
             landscape=landscape,
             inverse=np.asarray(np.linalg.inv(landscape.matrix), dtype=np.float64),
-            positions=[
-                p if len(p) else m[None] for p, m in zip(found, middle, strict=True)
-            ],
+            positions=found,
+            table=table,
         )
 
     def around(self, x: Point, count: int, stream: np.random.Generator) -> Indices:
@@ -77,11 +81,23 @@ class Lattice:
             K[rows, i] = np.where(moves, np.clip(moved, 0, sizes[i] - 1), K[rows, i])
         return np.unique(K, axis=0)
 
-    def draw_position(self, i: NDArray[np.intp], stream: np.random.Generator) -> Values:
-        """Return one of the positions of each of these coordinates."""
-        sizes = np.array([len(p) for p in self.positions])
-        starts = np.cumsum(sizes) - sizes
-        return np.concatenate(self.positions)[starts[i] + stream.integers(sizes[i])]
+    def draw_position(
+        self,
+        i: NDArray[np.intp],
+        low: Values,
+        high: Values,
+        stream: np.random.Generator,
+    ) -> Values:
+        """Return a position of each of these coordinates between two ends.
+
+        Where it has none there, it is the next one above, or the last.
+        """
+        rows = self.table[i]
+        first = np.sum(rows < low[:, None], axis=1)
+        count = np.sum(rows <= high[:, None], axis=1) - first
+        drawn = first + np.floor(count * stream.random(len(i))).astype(np.intp)
+        last = np.sum(np.isfinite(rows), axis=1) - 1
+        return rows[np.arange(len(i)), np.minimum(drawn, last)]
 
     def inside(self, K: Indices, most: int, stream: np.random.Generator) -> Points:
         """Return points of the cube for wells: those inside, and for others the sides.
