@@ -50,6 +50,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "consensus-weierstrass": METHODS,
     "main": METHODS,
     "offcentre": METHODS,
+    "realworld": METHODS,
     "runtime": METHODS,
     "similarity": ("core", "metrics", "problems"),
 }
