@@ -17,7 +17,9 @@ from guidefbo.experiments.keys import base_of
 from guidefbo.experiments.plan import plan_rows
 from guidefbo.experiments.results import pack_study, read_study
 from guidefbo.experiments.run import make_plan
+from guidefbo.experiments.shipped import shipped_folder
 from guidefbo.experiments.study import parse_study
+from guidefbo.methods.plugins import Plugin, load_plugin
 from guidefbo.reports.markdown import to_markdown
 from guidefbo.reports.report import compose
 
@@ -84,9 +86,16 @@ def test_a_published_pack_is_as_it_would_be_packed(pack):
     assert not results.missing
 
 
+def study_of(results):
+    """Return the study as it was written, with the plugins that lie beside it."""
+    for name in results.definition.get("plugins", ()):
+        load_plugin(Plugin.read(shipped_folder() / name))
+    return parse_study(dict(results.definition))
+
+
 def test_a_published_pack_says_how_to_run_it_again(pack):
     results = read_study(pack)
-    study = parse_study(dict(results.definition))
+    study = study_of(results)
     asked = {
         (base_of(row.key), row.variant, row.group)
         for call in results.calls
@@ -102,7 +111,7 @@ def test_a_published_pack_says_how_to_run_it_again(pack):
 def test_a_published_pack_can_be_gone_on_from(pack, tmp_path):
     """Packs of former days have no code in their keys; its version they have."""
     results = read_study(pack)
-    study = parse_study(dict(results.definition))
+    study = study_of(results)
     call = results.calls[0]
     plan = make_plan(
         change_study(study, call.change),
@@ -113,7 +122,8 @@ def test_a_published_pack_can_be_gone_on_from(pack, tmp_path):
     )
     assert plan.missing == ()
     assert not results.other_code
-    told = {outcome.code for outcome in plan.done.values()}
+    # What a plugin adds to the code follows a comma.
+    told = {outcome.code.partition(",")[0] for outcome in plan.done.values()}
     versions = {o.environment.get("guidefbo") for o in results.outcomes.values()}
     assert told == {f"guidefbo {v}" if v else "unknown code" for v in versions}
     is_now = versions == {guidefbo.__version__}
