@@ -22,7 +22,7 @@ from guidefbo.problems.synthetic.search.climb import climb_to_the_end, climb_tog
 from guidefbo.problems.synthetic.search.landscape import Landscape
 from guidefbo.problems.synthetic.search.lattice import Lattice
 
-VERSION = 2
+VERSION = 3
 """Of the search. Raise it with every change that can change an answer: what another
 version found is not used again."""
 ROUNDING = 1e-9
@@ -118,7 +118,7 @@ def best_in_box(
         K = lattice.around(centre, NUM_WELLS * effort, stream)
         X = np.vstack([X, lattice.inside(K, NUM_ON_SIDES * effort, stream)])
         steps = NUM_STEPS if wells.is_smooth else 0
-        starts = X[: NUM_CHAINS * effort]
+        starts = X[: _fewer(NUM_CHAINS * effort, dim)]
         X = _climb(landscape, X, NUM_CLIMBS * effort, steps)
         if not wells.is_centred:
             spread = float(np.std(landscape.value(scattered)))
@@ -164,10 +164,15 @@ def _move(
 
 
 def _climb(landscape: Landscape, X: Points, count: int, num_steps: int) -> Others:
-    """Return where climbs from the best lead, from fewer in many dimensions."""
-    count = max(4, count * 10 // max(landscape.dim, 10))
+    """Return where climbs from the best points lead."""
+    count = _fewer(count, landscape.dim)
     order = np.argsort(-landscape.value(X), kind="stable")[:count]
     return climb_together(landscape, X[order], num_steps) if num_steps else X[order]
+
+
+def _fewer(count: int, dim: int) -> int:
+    """Return a count that falls with the number of coordinates above ten."""
+    return max(4, count * 10 // max(dim, 10))
 
 
 def _best(landscape: Landscape, X: Points, count: int) -> Others:
