@@ -332,6 +332,15 @@ def test_little_data_give_a_message_and_a_decision(values, d):
         assert (std > 0.0).all()
 
 
+@pytest.mark.parametrize("values", [[0.0, 1e-300, 0.0], [0.3, 0.3, 0.3]], ids=str)
+def test_values_without_a_spread_have_the_unit_one(values):
+    """As a process has them whose values nobody standardised."""
+    gp, side = make_gp(3, 2), agent(Domain.box(2))
+    gp = GaussianProcess.condition(gp.X, np.array(values), gp.hyper)
+    assert side.study(gp).scale == 1.0
+    check_codec(upload(side, gp))
+
+
 @pytest.mark.parametrize("factor", [1e-8, 1e8])
 def test_units_of_the_values_do_not_matter(factor):
     """The same message and the same weights, hyperparameters in the same units."""
