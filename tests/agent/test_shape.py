@@ -332,6 +332,15 @@ def test_little_data_give_a_message_and_a_decision(values, d):
         assert (std > 0.0).all()
 
 
+@pytest.mark.parametrize("values", [[0.1] * 3, [0.0, 1e-155, 0.0]], ids=str)
+def test_values_without_a_spread_have_the_unit_one(values):
+    """As a process has them whose values nobody standardised."""
+    gp, side = make_gp(3, 2), agent(Domain.box(2))
+    gp = GaussianProcess.condition(gp.X, np.array(values), gp.hyper)
+    assert side.study(gp).scale == 1.0
+    check_codec(upload(side, gp))
+
+
 @pytest.mark.parametrize("factor", [1e-8, 1e8])
 def test_units_of_the_values_do_not_matter(factor):
     """The same message and the same weights, hyperparameters in the same units."""
@@ -356,16 +365,19 @@ def test_units_of_the_values_do_not_matter(factor):
     np.testing.assert_allclose(*weights, rtol=1e-6)
 
 
-def test_exact_data_claim_no_more_than_the_sharpest():
-    """Posterior variances beyond rounding; nothing is divided by nought."""
+@pytest.mark.parametrize("n", [8, 200])
+def test_exact_data_claim_no_more_than_the_sharpest(n):
+    """Posterior variances below rounding, some of them negative by it."""
     beta = np.array([0.8, -0.6])
     side = agent(Domain.box(1))
-    X = np.linspace(0.0, 1.0, 60)[:, None]
+    X = np.linspace(0.0, 1.0, n)[:, None]
     y = side.features(X)[:, 1:] @ beta
     hyper = replace(
-        make_gp(3, 1).hyper, mean=0.0, outputscale=1e-9, noise_variance=1e-12
+        make_gp(3, 1).hyper, mean=0.0, outputscale=1e-13, noise_variance=1e-15
     )
-    message = upload(side, GaussianProcess.condition(X, y, hyper))
+    gp = GaussianProcess.condition(X, y, hyper)
+    assert np.abs(side.study(gp).vague.weight_variances[1:]).max() < 1e-11
+    message = upload(side, gp)
     assert np.concatenate(message.variances).tolist() == [SHARPEST] * 2
     assert np.concatenate(message.means) * y.std() == pytest.approx(beta, rel=1e-3)
 

@@ -103,8 +103,8 @@ def test_a_packet_by_hand(monkeypatch):
     """E91, E92, E94: two others, weights 1 and ½ as DerSimonian and Kacker have them.
 
     b = 0 and 3, v = 0.5 and 1.5, first τ² 0.5. Mean 1, Q = 1 + ½ 4 = 3, without
-    heterogeneity one expects 1.25 - 0.875 / 1.5 = 2/3, scale 1.5 - 1.25 / 1.5 = 2/3:
-    τ² = 3.5.
+    heterogeneity one expects 1.25 - 0.875 / 1.5 = 2/3, scale 1.5 - 1.25 / 1.5 = 2/3, so
+    that τ² = 3.5.
     With the prior of θ it is 1.5 / 2.5 = 0.6, so that 0.25 · 0.36 = 0.09 counts as much
     as the one degree of freedom: τ² = 1.795. The error is 1 / 2.5.
     """
