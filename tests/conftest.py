@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 
+import pytest
 from hypothesis import HealthCheck, settings
 from tests import shapes
 
@@ -38,3 +39,23 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("suite")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(monkeypatch):
+    """What a test enters, a method or a problem of its own, is gone after it."""
+    # Imported late: the shape checks are to see these modules too.
+    from guidefbo.methods import registry
+    from guidefbo.problems import library
+    from guidefbo.server import registry as server_registry
+
+    for module, name in (
+        (registry, "_strategies"),
+        (registry, "_rules"),
+        (library, "_registered"),
+        (server_registry, "_registered"),
+    ):
+        monkeypatch.setattr(module, name, dict(getattr(module, name)))
+    yield
+    for name in [name for name in sys.modules if name.startswith("guidefbo_plugin_")]:
+        del sys.modules[name]

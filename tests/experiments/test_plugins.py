@@ -56,21 +56,6 @@ settings.boldness = 2.0
 NUM_RUNS = 16
 
 
-@pytest.fixture(autouse=True)
-def nothing_is_left(monkeypatch):
-    """What a test enters is gone after it."""
-    for module, name in (
-        (registry, "_strategies"),
-        (registry, "_rules"),
-        (library, "_registered"),
-        (server_registry, "_registered"),
-    ):
-        monkeypatch.setattr(module, name, dict(getattr(module, name)))
-    yield
-    for name in [name for name in sys.modules if name.startswith("guidefbo_plugin_")]:
-        del sys.modules[name]
-
-
 @pytest.fixture
 def own():
     """The records of the plugin, not yet entered."""

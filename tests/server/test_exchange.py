@@ -152,7 +152,7 @@ def check_left_out(odd, *words, strategy="guide"):
 
 def test_every_server_of_the_package_is_in_these_tests():
     own = {
-        n for n in server_names() if find_server(n).__module__.startswith("guidefbo")
+        n for n in server_names() if find_server(n).__module__.startswith("guidefbo.")
     }
     assert own == set(STRATEGIES)
 

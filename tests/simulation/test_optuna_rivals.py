@@ -14,7 +14,6 @@ import guidefbo as gf
 from guidefbo.agent.dataset import Dataset
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.streams import Streams
-from guidefbo.methods import registry
 from guidefbo.methods.plugins import Plugin, load_plugin
 from guidefbo.methods.registry import find_method
 
@@ -29,13 +28,6 @@ SPACE = gf.Space(
     size=gf.Choice(1, 2.5, 7),
     is_cold=gf.Bool(),
 )
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left(monkeypatch):
-    """What a test enters is gone after it."""
-    for name in ("_strategies", "_rules"):
-        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from guidefbo.site.guidance import Guidance
 from guidefbo.wire.fmtbo import ModelPacket, SharedHyperparameters
 from guidefbo.wire.fts import FeatureWeights, PeerPoint, RegionWeights
 
-FEW = LIGHT | {"num_shared": 24}
+FEW = LIGHT | {"num_shared": 24, "trust": "others"}
 CUBE = Space(x=Float(0, 1), y=Float(0, 1), z=Float(0, 1))
 """Another space than the box of two coordinates."""
 OTHERWISE = {"num_shared": 25, "num_regions": 2, "share": "iso2"}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from guidefbo.methods.registry import method_names
+from guidefbo.methods.registry import find_method, method_names
 from guidefbo.simulation.simulate import run
 from guidefbo.simulation.spec import RunSpec
 
@@ -29,8 +29,13 @@ class MethodCost:
 
 
 def measure_costs(dim: int) -> Iterator[MethodCost]:
-    """Yield the cost of every method, each from a run of its own."""
+    """Yield the cost of every method, each from a run of its own.
+
+    Another tool alone at every site sends nothing, and is not run for that.
+    """
     for name in method_names():
+        if find_method(name).strategy.solver is not None:
+            continue
         spec = RunSpec(
             problem="sphere",
             method=name,

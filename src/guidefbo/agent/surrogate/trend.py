@@ -115,7 +115,7 @@ class TrendPosterior:
         gp: GaussianProcess,
         prior: TrendPrior | None = None,
         *,
-        shares: Sequence[float] = SHARES,
+        shares: Sequence[float] | None = None,
         max_points: int | None = None,
     ) -> Self:
         """Return the posterior given the data and hyperparameters of a fitted process.
@@ -123,7 +123,7 @@ class TrendPosterior:
         Args:
             gp: The process without a trend.
             prior: Of the coefficients; None: the default.
-            shares: Values of ρ to choose from.
+            shares: Values of ρ to choose from; None: the usual ones.
             max_points: Condition on at most that many observations, of evenly spread
                 ranks; None: on all of them.
         """
@@ -135,6 +135,7 @@ class TrendPosterior:
         trend.flat[:: len(F) + 1] += gp.noise
         kernel = matern52(gp.distances(gp.X), gp.hyper.outputscale)
         residual = gp.y - gp.hyper.mean - F @ prior.means
+        shares = SHARES if shares is None else shares
         factors = [factorise(trend + share * kernel) for share in shares]
         likeliest = int(np.argmax([_evidence(L, residual) for L in factors]))
         L_inv = invert_factor(factors[likeliest])
