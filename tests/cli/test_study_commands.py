@@ -131,6 +131,7 @@ def test_results_of_other_code_are_named_and_made_again(
         (["run", "main", "--change", "level=9"], "level must be 1, 2 or 3"),
         (["plan", "main", "--jobs", "0"], "--jobs"),
         (["report", "nowhere"], "there is no folder nowhere"),
+        (["export", "nowhere", "study.json"], "FILE.csv, got study.json"),
         (["report", "nowhere", "--out", "r"], "there is no folder nowhere"),
         (["pack", "nowhere", "x.json.gz"], "there is no folder nowhere"),
         (["run", "main", "--backend", "slurm", "--out", "r"], "local, dask, ray"),

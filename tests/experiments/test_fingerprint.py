@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.experiments.test_plugins import (  # noqa: F401
     FILE,
     PLUGIN,
-    nothing_is_left,
     own,
     plugin_of,
     with_installed,
@@ -33,6 +32,7 @@ from guidefbo.experiments.plan import plan_rows
 from guidefbo.experiments.results import pack_study, read_study
 from guidefbo.experiments.run import make_plan, run_study
 from guidefbo.experiments.study import load_study, parse_study
+from guidefbo.experiments.study_table import read_study as read_table
 from guidefbo.methods.plugins import Plugin, load_plugin
 from guidefbo.problems.realworld import fedhpo_table
 from guidefbo.problems.realworld.fedhpo_official import TRUST
@@ -345,6 +345,9 @@ def test_a_changed_problem_makes_its_results_those_of_other_code(tmp_path, jobs)
     assert plan.missing == ()
     about = {base_of(row.key): row.spec["problem"] for row in plan.rows}
     assert {about[base_of(k)] for k in plan.other_code} == {f"{path}:bowls"}
+    # A table names the records that are there, not those that the new code would make.
+    named = set(read_table(out).to_frame()["run"])
+    assert named == {file.stem for file in (out / "runs").glob("*.json")}
     # As before: these are the results of now again.
     path.write_text(TASKS)
     assert make_plan(own_study(path), out).other_code == {}

@@ -93,6 +93,8 @@ def test_a_row_for_each_run_agent_and_evaluation(finished, frame):
                 assert set(part[name]) == {row.spec[name]}
     assert set(frame["is_honest"]) == {True}
     assert set(frame["is_other_code"]) == {False}
+    files = {path.stem for path in (finished / "runs").glob("*.json")}
+    assert set(frame["run"]) == files
 
 
 def test_a_frame_says_what_the_run_says(finished, frame):

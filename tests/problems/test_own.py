@@ -133,3 +133,22 @@ def test_no_more_sites_than_there_are():
     assert make_problem(REACTION, num_agents=2, streams=Streams(0)).num_agents == 2
     with pytest.raises(SettingsError, match="has 3 sites, got num_agents 4"):
         make_problem(REACTION, num_agents=4, streams=Streams(0))
+
+
+def test_an_error_of_a_function_names_site_and_values(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import guidefbo as gf\n"
+        "def f():\n"
+        "    return gf.Tasks(gf.Space(x=gf.Float(0, 1)), [lambda v: v['y']])\n"
+        "def g():\n"
+        "    raise OSError('no disk')\n"
+        "def h():\n"
+        "    raise SystemExit(3)\n"
+    )
+    problem = make_problem(f"{path}:f", streams=Streams(0))
+    with pytest.raises(DataError, match=r"site-0 failed at {'x': 0.5}: KeyError: 'y'"):
+        problem.tasks[0].evaluate(np.array([[0.5]]))
+    for name, words in (("g", "OSError: no disk"), ("h", "SystemExit: 3")):
+        with pytest.raises(SettingsError, match=f"cannot make its tasks: {words}"):
+            find_problem(f"{path}:{name}")

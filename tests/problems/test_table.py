@@ -282,6 +282,10 @@ def changed(column, text, row=1):
         (changed(4, "nan"), "row 3: expected yield as a finite number"),
         (changed(4, "1e200"), "row 3: expected yield as a finite number"),
         (changed(4, "1,5"), "Write a point, not a comma"),
+        (
+            [(s, x, d, f"{n},5", y) for s, x, d, n, y in GOOD],
+            "days has numbers with a decimal comma, such as 1,5",
+        ),
         (changed(1, "NA"), "row 3: dose is 'NA' here.*--choice dose"),
         ([(s, 1, d, n, y) for s, _, d, n, y in GOOD], "dose is 1 in every row"),
         ([(s, x, "a", n, y) for s, x, _, n, y in GOOD], "drug is a in every row"),
@@ -317,6 +321,7 @@ def test_headers_that_are_refused(tmp_path, header, match):
         ({"value": "lab"}, "two columns"),
         ({"ignore": ["nothing"]}, r"missing \['nothing'\]"),
         ({"ignore": ["dose", "drug", "days"]}, "a column beside lab and yield"),
+        ({"ignore": ["yield"]}, "yield is needed: it cannot be ignored"),
         ({"choices": ["colour"]}, "no parameter 'colour'; it has dose, drug, days"),
         ({"logs": ["yield"]}, "no parameter 'yield'"),
     ],

@@ -283,3 +283,21 @@ def test_a_report_of_tasks_is_written(landmine, tmp_path, monkeypatch):
     names = {path.name for path in files}
     assert {"realworld.png", "realworld.csv", "realworld-landmine.tex"} <= names
     assert "federation helps" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_versions_of_a_problem_are_not_compared():
+    """A file that was edited between the runs of two methods: another task."""
+    study = Tasks().add("a", "ucb", [0.1, 0.2, 0.1], made_by={"mine.py": "old"})
+    study.add("a", "guide-ucb", [5.1, 5.2, 5.1], made_by={"mine.py": "new"})
+    task = task_of(study)
+    assert (task.mixed, task.over_plain) == (("mine.py",), {})
+    assert "not judged" in verdict(task)
+    assert "mine.py" in verdict(task)
+
+
+def test_a_plugin_of_one_method_mixes_nothing():
+    study = Tasks().add("a", "ucb", [0.1, 0.2, 0.1], made_by={"guidefbo": "1"})
+    both = {"guidefbo": "1", "optuna_rivals.py": "x"}
+    task = task_of(study.add("a", "optuna-gp", [0.3, 0.3, 0.2], made_by=both))
+    assert task.mixed == ()
+    assert task.over_rival

@@ -12,6 +12,7 @@ from guidefbo.cli.plugins import (
     trust_pickles,
 )
 from guidefbo.cli.speech import console, errors, notice, sentences
+from guidefbo.core.errors import SettingsError
 
 app = typer.Typer(
     name="study",
@@ -232,6 +233,10 @@ def export(
         from guidefbo.core.files import check_writable
         from guidefbo.experiments.study_table import read_study, require_evaluations
 
+        if file.suffix != ".csv":
+            raise SettingsError(
+                f"Expected a table to write, FILE.csv, got {file}. Nothing was written."
+            )
         check_writable(file)
         table = read_study(folder)
         require_evaluations(table)

@@ -139,7 +139,10 @@ class StudyTable:
     def _columns_of(self, run: RunFile) -> dict[str, Column]:
         found = rows_of(run)
         size = len(found["agent"])
+        file = run.outcome.file
         same = self._same_of(run.row) | {
+            # The name of the record that was read: other code has another one.
+            "run": run.row.key if file is None else file.stem,
             "code": run.outcome.code,
             "is_other_code": run.row.key in self.results.other_code,
         }
@@ -159,7 +162,6 @@ class StudyTable:
         settings = dict(note.settings) if note else {}
         settings |= _settings_of(row)
         return {
-            "run": row.key,
             "variant": row.variant,
             "group": row.group,
             **{name: row.spec.get(name) for name in FIELDS},
@@ -169,6 +171,11 @@ class StudyTable:
 
 def require_evaluations(table: StudyTable) -> None:
     """Refuse a study of which no evaluation is kept."""
+    if not table.results.outcomes:
+        raise DataError(
+            f"The study {table.results.name} has no finished run, and "
+            f"{len(table.results.failures)} that failed. There is nothing to write."
+        )
     if len(table.without_evaluations) == len(table.results.outcomes):
         raise DataError(
             f"No run of the study {table.results.name} has its evaluations: they are "

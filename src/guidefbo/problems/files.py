@@ -83,7 +83,12 @@ def read_tasks(name: str) -> Callable[[int], Tasks]:
     takes_seed = "seed" in inspect.signature(found).parameters
 
     def make(seed: int) -> Tasks:
-        made: Any = found(seed=seed) if takes_seed else found()
+        try:
+            made: Any = found(seed=seed) if takes_seed else found()
+        except (Exception, SystemExit) as error:  # whatever somebody's code may raise
+            raise SettingsError(
+                f"{name} cannot make its tasks: {type(error).__name__}: {error}"
+            ) from error
         if not isinstance(made, Tasks):
             raise SettingsError(
                 f"{name} must return guidefbo.Tasks, got {type(made).__name__}. "

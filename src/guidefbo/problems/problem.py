@@ -141,7 +141,13 @@ class OwnTask:
         return Measured(values, self.sign * np.array(noisy))
 
     def _number(self, function: Function, values: dict[str, Any]) -> float:
-        returned: Any = function(dict(values))
+        try:
+            returned: Any = function(dict(values))
+        except Exception as error:  # whatever somebody's function may raise
+            raise DataError(
+                f"The function of {self.name} failed at {values}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
         if not is_finite_number(returned):
             raise DataError(
                 f"The function of {self.name} must return a finite number, got "

@@ -81,6 +81,9 @@ def parse_table(
                 f"{path}, row {numbers[column.index('')]}: {name} is empty. Fill it "
                 f"in, leave the row out, or leave the column out: --ignore {name}."
             )
+    for name in (site, value):
+        if name not in texts:
+            raise DataError(f"{name} is needed: it cannot be ignored as well.")
     sites = texts.pop(site)
     _check_sites(sites, path)
     values = [

@@ -7,6 +7,7 @@ grid: consecutive whole numbers stay as they are, other columns become the numbe
 the level, `Int(0, levels - 1)`, counted from the smallest.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -19,6 +20,8 @@ from guidefbo.core.space.parameters import Choice, Float, Int, Parameter
 from guidefbo.core.space.space import Space
 from guidefbo.problems.table_data import Table, number_of
 
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+"""A number as spreadsheets of many countries write it."""
 LARGEST_WHOLE = 2**53
 """Whole numbers beyond this are not exact as floats."""
 
@@ -88,6 +91,11 @@ def infer(
                 f"about it. Leave it out: --ignore {name}."
             )
         try:
+            if numbers is None and all(map(DECIMAL_COMMA.fullmatch, texts)):
+                raise DataError(
+                    f"{path}: {name} has numbers with a decimal comma, such as "
+                    f"{texts[0]}. Write a point, not a comma."
+                )
             if numbers is None:
                 parameters[name] = Choice(*sorted(set(texts)))
             elif name in choices:

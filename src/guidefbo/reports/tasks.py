@@ -77,6 +77,8 @@ class Task:
     """Scores of the final choices on data the objective never saw, if there are any."""
     source: str
     """Where the numbers of the task come from, empty where the runs do not say."""
+    mixed: tuple[str, ...]
+    """Code of which the runs have several versions, so that they are not compared."""
 
     @property
     def best(self) -> Contender | None:
@@ -129,6 +131,9 @@ def _task(frame: Frame, conditions: Conditions, problem: str) -> Task:
     rival = best_of(rivals, finals, measure)
     others = {w: rival for w in ran if not is_rival(w)}
     outcomes = {w: _outcomes(frame, conditions, problem, w) for w in ran}
+    mixed = _mixed(o for found in outcomes.values() for o in found)
+    if mixed:
+        plains, others = {}, {}
     sources = [o.source for found in outcomes.values() for o in found if o.source]
     return Task(
         name=problem,
@@ -144,7 +149,20 @@ def _task(frame: Frame, conditions: Conditions, problem: str) -> Task:
         regret_left=_summaries({w: map(_regret_left, o) for w, o in outcomes.items()}),
         held_out=_summaries({w: map(_held_out, o) for w, o in outcomes.items()}),
         source=next(iter(sources), ""),
+        mixed=mixed,
     )
+
+
+def _mixed(outcomes: Iterable[Outcome]) -> tuple[str, ...]:
+    """Return the parts of the code that are not the same in all runs that have them.
+
+    A plugin is a part of the runs of its methods only.
+    """
+    versions: dict[str, set[str]] = {}
+    for outcome in outcomes:
+        for part, version in outcome.parts.items():
+            versions.setdefault(part, set()).add(version)
+    return tuple(sorted(part for part, seen in versions.items() if len(seen) > 1))
 
 
 def _outcomes(

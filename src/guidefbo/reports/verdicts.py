@@ -12,6 +12,12 @@ from guidefbo.reports.tasks import Gain, Task
 
 def verdict(task: Task) -> str:
     """Return the judgement on a task."""
+    if task.mixed:
+        return (
+            f"{task.name}: not judged. Its runs were made by different versions of "
+            f"{join(task.mixed)}, and what differs may be the task itself. Make them "
+            "again: guidefbo study run ... --redo"
+        )
     return f"{task.name}: {_federation(task)} {_rivals(task)}"
 
 
