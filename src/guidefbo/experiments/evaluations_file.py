@@ -104,6 +104,7 @@ def read_evaluations(path: Path, spec: Mapping[str, Any]) -> RunEvaluations:
                 name: _read(archive, name, shape) for name, shape in shapes.items()
             }
     except (
+        # The second line: compressions and encryption that zipfile does not know.
         *(InputError, BadZipFile, KeyError, ValueError, EOFError, zlib.error),
         *(NotImplementedError, RuntimeError, OSError),
     ) as error:

@@ -37,8 +37,8 @@ def check_agent_side(
     and refuses misfits with a `WireError` that says why; it is asked where a packet
     comes in, and no decision asks again. A strategy that studies has the same insight
     into another posterior of the same data. One that aims decides on what it made of
-    a packet and its insight; one that points names places of the posterior's
-    dimension.
+    a packet and its insight: a packet that fits, or a value of its own; one that points
+    names places of the posterior's dimension.
 
     Args:
         side: The strategy's agent side.
@@ -62,9 +62,11 @@ def check_agent_side(
         for t in (1, 7):
             address = Streams(seed).of(0, t)
             used = _aim(side, posterior, packet)
-            decided = side.decision_posterior(posterior, used, t, address)
-            check_posterior(decided, seed=seed)
-            _check_landmarks(side, used, dim)
+            # Where aiming makes a packet of it, any packet can be decided on.
+            for each in (packet, used) if type(used) is type(packet) else (used,):
+                decided = side.decision_posterior(posterior, each, t, address)
+                check_posterior(decided, seed=seed)
+                _check_landmarks(side, each, dim)
             # Another posterior of the same data: what was remembered of the first is
             # no help.
             again = _aim(side, replace(posterior), packet)
@@ -95,7 +97,14 @@ def _aim(side: AgentSide, posterior: GaussianProcess, packet: Any) -> Any:
     """Return what a strategy that aims decides on; others take the packet as it is."""
     if packet is None or not isinstance(side, Aiming):
         return packet
-    return side.aimed(side.study(posterior), packet)
+    aimed = side.aimed(side.study(posterior), packet)
+    if type(aimed) is type(packet):
+        _check_fit(side, aimed, posterior.dim)
+        again = side.aimed(side.study(replace(posterior)), packet)
+        expect(
+            encode(again) == encode(aimed), "Aiming twice must give the same packet."
+        )
+    return aimed
 
 
 def _check_landmarks(side: AgentSide, packet: Any, dim: int) -> None:

@@ -34,7 +34,7 @@ DAMAGE = (
     gzip.BadGzipFile,
     zlib.error,
     EOFError,
-    NotImplementedError,
+    NotImplementedError,  # what zipfile says of a compression it does not know
 )
 """What the readers raise for a file that is no archive, or half of one."""
 
