@@ -216,7 +216,7 @@ def test_a_report_needs_no_plugin(here, tmp_path):
 
 
 def test_a_report_draws_them_unlike_all_others(here):
-    looks = looks_of(lay_out(read_study(here)).contenders())
+    looks = looks_of(lay_out(read_study(here)).contenders)
     told = {who.label: (k["color"], str(k["linestyle"])) for who, k in looks.items()}
     assert len(set(told.values())) == len(told) == 4
     # Plain UCB looks as always; the plugin's strategy has a colour that was free.
@@ -230,7 +230,7 @@ def test_a_colour_of_ones_own(own, tmp_path):
     (tmp_path / "own.toml").write_text(plain.replace("settings.boldness = 2.0", ""))
     study = load_study(str(tmp_path / "own.toml"))
     run_study(study, tmp_path / "out", repetitions=1, jobs=1)
-    looks = looks_of(lay_out(read_study(tmp_path / "out")).contenders())
+    looks = looks_of(lay_out(read_study(tmp_path / "out")).contenders)
     told = {who.label: look["color"] for who, look in looks.items()}
     assert told["relay-ucb"] == COLOURS["green"]
 

@@ -20,7 +20,7 @@ def frame_of(folder):
 
 
 def labels(frame):
-    return [who.label for who in frame.contenders()]
+    return [who.label for who in frame.contenders]
 
 
 def test_settings_are_named_only_where_rows_of_a_method_differ(tmp_path):
@@ -77,11 +77,11 @@ def test_the_three_states_of_a_run(tmp_path):
     folder.add(spec(seed=1), error="boom")
     folder.add(spec(seed=2))
     frame = frame_of(folder)
-    (conditions,), (who,) = frame.conditions, frame.contenders()
-    assert frame.finals(conditions, "ackley", who) == {0: 3.0}
-    assert len(frame.samples(conditions, "ackley", who)) == 3
-    assert not frame.is_complete(conditions, "ackley", who)
-    assert not frame.is_complete(conditions, "levy", who)
+    (view,), (who,) = frame.views, frame.contenders
+    assert view.finals("ackley", who) == {0: 3.0}
+    assert len(view.samples("ackley", who)) == 3
+    assert not view.is_complete("ackley", who)
+    assert not view.is_complete("levy", who)
 
 
 @pytest.mark.parametrize("text", ["../../etc/passwd", "<script>", "a/b\\c", "..", ""])
@@ -100,7 +100,7 @@ def test_notes_name_strategy_and_rule(tmp_path):
     folder = Folder(tmp_path / "s")
     for method in ("guide-nei", "fts-de", "ts", "cgp-ts-grid", "odd"):
         folder.add(spec(method=method))
-    notes = [who.note for who in frame_of(folder).contenders()]
+    notes = [who.note for who in frame_of(folder).contenders]
     assert [note and (note.strategy, note.rule) for note in notes] == [
         ("guide", "nei"),
         ("fts-de", "ts"),

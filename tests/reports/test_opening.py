@@ -284,8 +284,8 @@ def test_a_metric_has_a_table_ranks_and_curves_of_its_own():
     assert cells["suzuki", "guide-ucb"].text == "82.00 ± 2.00"
     assert cells["suzuki", "guide-ucb"].mark == "best"
     assert cells["landmine", "ucb"].mark == "best"
-    (conditions,) = frame.conditions
-    assert set(rank(frame, conditions).ours.values()) == {1.5}
+    (view,) = frame.views
+    assert set(rank(view).ours.values()) == {1.5}
     labels = {panel.get_ylabel() for panel in sections["curves"].blocks[-1].draw().axes}
     assert labels == {"mean yield [%]", "mean AUC"}
 
@@ -294,8 +294,8 @@ def test_of_a_metric_that_is_minimised_the_lowest_is_best():
     frame = lay_out(tasks("min").results())
     cells = cells_of(tables_of(regret_section(frame))[0])
     assert cells["suzuki", "ucb"].mark == "best"
-    (conditions,) = frame.conditions
-    ranks = {who.label: value for who, value in rank(frame, conditions).ours.items()}
+    (view,) = frame.views
+    ranks = {who.label: value for who, value in rank(view).ours.items()}
     assert ranks == {"ucb": 1.0, "guide-ucb": 2.0}
     assert ranks_section(frame) is not None
     assert matched_section(frame).blocks[1].rows[0][2].text == "-"
@@ -318,11 +318,11 @@ def test_what_was_measured_otherwise_does_not_stand_beside():
     study = Tasks().add("a", "ucb", [1.0, 2.0])
     study.add("a", "nei", [3.0], metric={"name": "loss", "direction": "min"})
     frame = lay_out(study.results())
-    (conditions,) = frame.conditions
-    ucb, nei = frame.contenders()
-    assert frame.finals(conditions, "a", ucb) == {0: 1.0, 1: 2.0}
-    assert frame.finals(conditions, "a", nei) == {}
-    assert not frame.is_complete(conditions, "a", nei)
+    (view,) = frame.views
+    ucb, nei = view.contenders
+    assert view.finals("a", ucb) == {0: 1.0, 1: 2.0}
+    assert view.finals("a", nei) == {}
+    assert not view.is_complete("a", nei)
 
 
 def test_the_view_of_a_metric_leaves_the_first_rounds_out():

@@ -97,8 +97,8 @@ def test_no_paper_beside_other_conditions(tmp_path):
 
 
 def test_ranks_with_ties_over_complete_functions(regrets):
-    (conditions,) = regrets.conditions
-    ranking = rank(regrets, conditions)
+    (view,) = regrets.views
+    ranking = rank(view)
     assert ranking.problems == ("sphere",)
     assert ranking.asked == 2
     ranks = {who.label: value for who, value in ranking.ours.items()}
@@ -125,7 +125,7 @@ def test_ranks_leave_out_who_has_no_run_and_keep_the_control_apart(tmp_path):
         }
     )
     frame = frame_of(folder)
-    ranking = rank(frame, frame.conditions[0])
+    ranking = rank(frame.views[0])
     assert [who.label for who in ranking.absent] == ["nei"]
     cells = cells_of(ranks_section(frame))
     assert cells["placebo-ucb", "rank"].value == 1.0
@@ -143,7 +143,7 @@ def test_the_papers_ucb_is_the_one_with_its_beta(tmp_path):
         folder.add(spec(settings=settings), run(final))
     folder.add(spec(method="guide-ucb"), run(1.0))
     frame = frame_of(folder)
-    ranking = rank(frame, frame.conditions[0])
+    ranking = rank(frame.views[0])
     assert [who.label for who in ranking.papers] == ["ucb beta=2", "guide-ucb"]
 
 
@@ -152,7 +152,7 @@ def test_the_papers_methods_are_those_as_run(tmp_path):
     named = ("fts-as-run", "fts", "ts", "ts-grid", "cgp-ts")
     folder.add_finals({(method, "ackley"): [1.0] for method in named})
     frame = frame_of(folder)
-    ranking = rank(frame, frame.conditions[0])
+    ranking = rank(frame.views[0])
     assert [w.label for w in ranking.papers] == ["fts-as-run", "ts-grid", "cgp-ts"]
 
 
@@ -254,8 +254,7 @@ def test_curves_are_means_with_their_error(tmp_path):
     folder.add(spec(seed=1), run(3.0, start=5.0))
     folder.add(spec(seed=2))
     frame = frame_of(folder)
-    place = (frame.conditions[0], "ackley", frame.contenders()[0])
-    x, mean, error = mean_curve(frame, *place)
+    x, mean, error = mean_curve(frame.views[0], "ackley", frame.contenders[0])
     assert x.tolist() == [0.0, 1.0, 2.0]
     assert mean.tolist() == [4.0, 3.0, 2.0]
     assert error == pytest.approx([1.0, 1.0, 1.0])

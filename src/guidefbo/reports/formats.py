@@ -1,12 +1,11 @@
 """Numbers as text, and the cells that hold them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.contenders import Contender
-from guidefbo.reports.frame import Frame
+from guidefbo.reports.frame import View
 from guidefbo.reports.measure import REGRET, Measure
 from guidefbo.reports.statistics import (
     Difference,
@@ -15,11 +14,13 @@ from guidefbo.reports.statistics import (
     least_p,
     summarise,
 )
-from guidefbo.reports.table import Cell
+from guidefbo.reports.table import Cell, Table
 
 MISSING = "-"
 OTHER_CODE = "†"
 """Behind a number that other code computed."""
+PAPERS_LINE = " The second line is the paper's number and the ratio ours / paper."
+"""What is said of tables in which the paper's numbers stand."""
 MOST_DECIMALS = 6
 
 
@@ -104,11 +105,22 @@ def p_text(p: float | None, differences: Sequence[float]) -> str:
     return text
 
 
-def plain_cell(value: float | None, digits: int = 4) -> Cell:
-    """Return a cell with one number, or a missing one."""
+def value_cell(value: float | None, form: str, name: str = "") -> Cell:
+    """Return a cell with one number, or a missing one.
+
+    Args:
+        value: The number.
+        form: How it is written, as in `format`.
+        name: Its name in a CSV file.
+    """
     if value is None:
         return Cell(text=MISSING)
-    return Cell(text=number(value, digits), value=value, data=(("", value),))
+    return Cell(text=format(value, form), value=value, data=((name, value),))
+
+
+def rank_cell(value: float | None, name: str = "") -> Cell:
+    """Return a cell with an average rank."""
+    return value_cell(value, ".2f", name)
 
 
 def count_cell(value: int) -> Cell:
@@ -116,29 +128,47 @@ def count_cell(value: int) -> Cell:
     return Cell(text=str(value), value=float(value), data=(("", value),))
 
 
-def final_cell(
-    frame: Frame,
-    conditions: Conditions,
-    problem: str,
-    who: Contender,
-    papers: float | None,
-) -> Cell:
-    """Return the final value of one contender on one problem beside the paper's.
-
-    Under the paper's conditions regrets are against the reference of its tables.
-    """
-    asked = len(frame.samples(conditions, problem, who))
-    is_papers = conditions.is_papers
-    finals = frame.finals(conditions, problem, who, is_papers=is_papers)
-    cell = mean_cell(list(finals.values()), asked, papers)
-    if (conditions, problem, who) in frame.others:
+def final_cell(view: View, problem: str, who: Contender, papers: float | None) -> Cell:
+    """Return the final value of one contender on one problem beside the paper's."""
+    asked = len(view.samples(problem, who))
+    cell = mean_cell(list(view.finals(problem, who).values()), asked, papers)
+    if (problem, who) in view.others:
         cell = replace(cell, text=f"{cell.text} {OTHER_CODE}")
     return cell
 
 
-def other_code_notes(frame: Frame, conditions: Conditions) -> list[str]:
+def final_rows(
+    view: View,
+    contenders: Sequence[Contender],
+    papers: Callable[[str, Contender], float | None],
+) -> list[tuple[Cell, ...]]:
+    """Return a row of final values for each problem, the best two of it marked.
+
+    Under the paper's conditions regrets are against the reference of its tables.
+
+    Args:
+        view: The runs.
+        contenders: The columns.
+        papers: The paper's number of a problem and a contender, None where none is.
+    """
+    view = replace(view, is_papers=view.conditions.is_papers)
+    rows: list[tuple[Cell, ...]] = []
+    for p in view.problems:
+        cells = {who: final_cell(view, p, who, papers(p, who)) for who in contenders}
+        whole = view.complete(p) & set(contenders)
+        marked = mark_best(cells, whole, view.measure(p))
+        rows.append((problem_cell(view, p), *marked))
+    return rows
+
+
+def has_papers(tables: Iterable[Table]) -> bool:
+    """Whether a number of the paper stands in any cell."""
+    return any("paper" in dict(c.data) for t in tables for row in t.rows for c in row)
+
+
+def other_code_notes(view: View) -> list[str]:
     """Return the footnote on results of other code, where there are any."""
-    if not any(place[0] == conditions for place in frame.others):
+    if not view.others:
         return []
     return [
         f"{OTHER_CODE} Computed, at least in part, by other code than the one that "
@@ -146,12 +176,12 @@ def other_code_notes(frame: Frame, conditions: Conditions) -> list[str]:
     ]
 
 
-def in_box_notes(frame: Frame, conditions: Conditions) -> list[str]:
+def in_box_notes(view: View) -> list[str]:
     """Return what regrets are measured against, where there are two references."""
-    inside = [p for p in frame.problems(conditions) if (conditions, p) in frame.in_box]
+    inside = view.in_box
     if not inside:
         return []
-    which = "" if len(inside) == len(frame.problems(conditions)) else join(inside)
+    which = "" if len(inside) == len(view.problems) else join(inside)
     return [
         f"Regret{f' on {which}' if which else ''} is against the best point inside the "
         "box. The paper's reference, the maximum of the base function, lies outside of "
@@ -199,9 +229,9 @@ def mark_best(
     ]
 
 
-def problem_cell(frame: Frame, conditions: Conditions, problem: str) -> Cell:
+def problem_cell(view: View, problem: str) -> Cell:
     """Return the name of a problem, and what its values are if no regret."""
-    measure = frame.measure(conditions, problem)
+    measure = view.measure(problem)
     if measure == REGRET:
         return Cell(text=problem)
     return Cell(text=problem, under=f"{measure.label}, {measure.better}")

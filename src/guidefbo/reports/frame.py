@@ -37,45 +37,82 @@ class Frame:
         """Every set of conditions, in order."""
         return tuple(sorted({c for c, _, _ in self.cells}, key=lambda c: c.order))
 
-    def problems(self, conditions: Conditions | None = None) -> tuple[str, ...]:
-        """Return the problems that were asked for, in the order of the study."""
-        named = (p for c, p, _ in self.cells if conditions in (None, c))
+    @property
+    def views(self) -> list["View"]:
+        """The runs under each set of conditions, in the same order."""
+        return [View(self, conditions) for conditions in self.conditions]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """All problems that were asked for, in the order of the study."""
+        return tuple(dict.fromkeys(p for _, p, _ in self.cells))
+
+    @property
+    def contenders(self) -> tuple[Contender, ...]:
+        """All contenders that were asked for, in the order of the study."""
+        return tuple(dict.fromkeys(k for _, _, k in self.cells))
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The runs of a frame under one set of conditions."""
+
+    frame: Frame
+    """All runs."""
+    conditions: Conditions
+    """Those of the ones in view."""
+    is_papers: bool = False
+    """Whether regrets are against the maximum of the base function, as the paper's,
+    even where one against the best point in the box is there."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The problems that were asked for, in the order of the study."""
+        named = (p for c, p, _ in self.frame.cells if c == self.conditions)
         return tuple(dict.fromkeys(named))
 
-    def contenders(self, conditions: Conditions | None = None) -> tuple[Contender, ...]:
-        """Return the contenders that were asked for, in the order of the study."""
-        named = (k for c, _, k in self.cells if conditions in (None, c))
+    @property
+    def contenders(self) -> tuple[Contender, ...]:
+        """The contenders that were asked for, in the order of the study."""
+        named = (k for c, _, k in self.frame.cells if c == self.conditions)
         return tuple(dict.fromkeys(named))
 
-    def samples(self, conditions: Conditions, problem: str, who: Contender) -> Samples:
+    @property
+    def in_box(self) -> list[str]:
+        """Problems whose runs all have a regret against the best point in the box."""
+        return [p for p in self.problems if (self.conditions, p) in self.frame.in_box]
+
+    @property
+    def others(self) -> list[tuple[str, Contender]]:
+        """Problems and contenders with a result that other code computed."""
+        places = self.frame.others
+        return [(p, who) for c, p, who in places if c == self.conditions]
+
+    @property
+    def has_run(self) -> bool:
+        """Whether any run is there."""
+        return any(place[0] == self.conditions for place in self.frame.measures)
+
+    def samples(self, problem: str, who: Contender) -> Samples:
         """Return the runs of a cell; none where nothing was asked for."""
-        return self.cells.get((conditions, problem, who), {})
+        return self.frame.cells.get((self.conditions, problem, who), {})
 
-    def measure(self, conditions: Conditions, problem: str) -> Measure:
+    def outcomes(self, problem: str, who: Contender) -> list[Outcome]:
+        """Return what is there of the runs of a cell."""
+        samples = self.samples(problem, who).values()
+        return [outcome for outcome in samples if outcome is not None]
+
+    def measure(self, problem: str) -> Measure:
         """Return what the values of a problem are."""
-        return self.measures.get((conditions, problem), REGRET)
+        return self.frame.measures.get((self.conditions, problem), REGRET)
 
-    def curves(
-        self,
-        conditions: Conditions,
-        problem: str,
-        who: Contender,
-        *,
-        is_papers: bool = False,
-    ) -> dict[Field, Values]:
-        """Return the main curves that are there, by seed.
-
-        Args:
-            conditions: Conditions of the cell.
-            problem: Its problem.
-            who: Its contender.
-            is_papers: Take regrets against the maximum of the base function, as the
-                paper does, even where one against the best point in the box is there.
-        """
-        measure = self.measure(conditions, problem)
-        is_in_box = not is_papers and (conditions, problem) in self.in_box
+    def curves(self, problem: str, who: Contender) -> dict[Field, Values]:
+        """Return the main curves that are there, by seed."""
+        measure = self.measure(problem)
+        place = (self.conditions, problem)
+        is_in_box = not self.is_papers and place in self.frame.in_box
         found: dict[Field, Values] = {}
-        for seed, outcome in self.samples(conditions, problem, who).items():
+        for seed, outcome in self.samples(problem, who).items():
             if outcome is None or outcome.curve is None:
                 continue
             # What was measured otherwise cannot stand beside the rest.
@@ -84,44 +121,35 @@ class Frame:
                 found[seed] = outcome.curve if inside is None else inside
         return found
 
-    def finals(
-        self,
-        conditions: Conditions,
-        problem: str,
-        who: Contender,
-        *,
-        is_papers: bool = False,
-    ) -> dict[Field, float]:
+    def finals(self, problem: str, who: Contender) -> dict[Field, float]:
         """Return the ends of the main curves that are there, by seed."""
-        curves = self.curves(conditions, problem, who, is_papers=is_papers)
+        curves = self.curves(problem, who)
         return {seed: float(curve[-1]) for seed, curve in curves.items()}
 
-    def regrets(
-        self,
-        conditions: Conditions,
-        problem: str,
-        who: Contender,
-        *,
-        is_papers: bool = False,
-    ) -> dict[Field, float]:
-        """Return the final regrets that are there; none where no optimum is known."""
-        if self.measure(conditions, problem) == REGRET:
-            return self.finals(conditions, problem, who, is_papers=is_papers)
-        found = self.samples(conditions, problem, who).items()
+    def regrets(self, who: Contender) -> dict[str, dict[Field, float]]:
+        """Return the final regrets that are there, by problem and seed.
+
+        None of a problem whose optimum is not known.
+        """
+        return {problem: self._regrets(problem, who) for problem in self.problems}
+
+    def _regrets(self, problem: str, who: Contender) -> dict[Field, float]:
+        if self.measure(problem) == REGRET:
+            return self.finals(problem, who)
         return {
             seed: float(outcome.curve_regret[-1])
-            for seed, outcome in found
+            for seed, outcome in self.samples(problem, who).items()
             if outcome is not None and outcome.curve_regret is not None
         }
 
-    def is_complete(self, conditions: Conditions, problem: str, who: Contender) -> bool:
+    def is_complete(self, problem: str, who: Contender) -> bool:
         """Whether every run of a cell that was asked for is there, and one was."""
-        asked = self.samples(conditions, problem, who)
-        return bool(asked) and len(self.curves(conditions, problem, who)) == len(asked)
+        asked = self.samples(problem, who)
+        return bool(asked) and len(self.curves(problem, who)) == len(asked)
 
-    def has_run(self, conditions: Conditions) -> bool:
-        """Whether any run under these conditions is there."""
-        return any(place[0] == conditions for place in self.measures)
+    def complete(self, problem: str) -> set[Contender]:
+        """Return the contenders that have all their runs on a problem."""
+        return {who for who in self.contenders if self.is_complete(problem, who)}
 
 
 def lay_out(results: StudyResults, rows: Iterable[Row] | None = None) -> Frame:

@@ -12,7 +12,7 @@ from guidefbo.experiments.results import Outcome
 from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.contenders import Contender
 from guidefbo.reports.families import is_federated, plain_of
-from guidefbo.reports.frame import Frame
+from guidefbo.reports.frame import Frame, View
 from guidefbo.reports.measure import REGRET, Measure, measure_of
 from guidefbo.reports.paper import column_of, real_world
 from guidefbo.reports.statistics import (
@@ -54,8 +54,8 @@ class Task:
     """The results of one problem."""
 
     name: str
-    conditions: Conditions
-    """Those of the frame."""
+    view: View
+    """The runs it is among."""
     size: Conditions
     """What its specs say of its size."""
     measure: Measure
@@ -114,31 +114,28 @@ def papers_metric(task: Task, who: Contender) -> float | None:
 def find_tasks(frame: Frame) -> list[Task]:
     """Return every task with a run, in the order of the study."""
     places = dict.fromkeys((c, p) for c, p, _ in frame.cells if c.is_task)
-    return [_task(frame, c, p) for c, p in places if (c, p) in frame.measures]
+    return [_task(View(frame, c), p) for c, p in places if (c, p) in frame.measures]
 
 
-def _task(frame: Frame, conditions: Conditions, problem: str) -> Task:
-    measure = frame.measure(conditions, problem)
-    everyone = frame.contenders(conditions)
-    finals = _summaries(
-        {w: frame.finals(conditions, problem, w).values() for w in everyone}
-    )
+def _task(view: View, problem: str) -> Task:
+    measure = view.measure(problem)
+    finals = _summaries({w: view.finals(problem, w).values() for w in view.contenders})
     ran = list(finals)
-    whole = frozenset(w for w in ran if frame.is_complete(conditions, problem, w))
-    unit, values = _paired_values(frame, conditions, problem, ran)
+    whole = frozenset(view.complete(problem))
+    unit, values = _paired_values(view, problem, ran)
     plains = {w: plain_of(w, ran) for w in ran if is_federated(w)}
     rivals = [who for who in ran if is_rival(who) and who in whole]
     rival = best_of(rivals, finals, measure)
     others = {w: rival for w in ran if not is_rival(w)}
-    outcomes = {w: _outcomes(frame, conditions, problem, w) for w in ran}
+    outcomes = {who: view.outcomes(problem, who) for who in ran}
     mixed = _mixed(o for found in outcomes.values() for o in found)
     if mixed:
         plains, others = {}, {}
     sources = [o.source for found in outcomes.values() for o in found if o.source]
     return Task(
         name=problem,
-        conditions=conditions,
-        size=frame.sizes[conditions, problem],
+        view=view,
+        size=view.frame.sizes[view.conditions, problem],
         measure=measure,
         finals=finals,
         whole=whole,
@@ -165,13 +162,6 @@ def _mixed(outcomes: Iterable[Outcome]) -> tuple[str, ...]:
     return tuple(sorted(part for part, seen in versions.items() if len(seen) > 1))
 
 
-def _outcomes(
-    frame: Frame, conditions: Conditions, problem: str, who: Contender
-) -> list[Outcome]:
-    samples = frame.samples(conditions, problem, who).values()
-    return [outcome for outcome in samples if outcome is not None]
-
-
 def _gains(
     over: Mapping[Contender, Contender | None],
     values: Mapping[Contender, Mapping[Any, float]],
@@ -195,18 +185,18 @@ def _gains(
 
 
 def _paired_values(
-    frame: Frame, conditions: Conditions, problem: str, ran: Sequence[Contender]
+    view: View, problem: str, ran: Sequence[Contender]
 ) -> tuple[str, dict[Contender, dict[Any, float]]]:
     """Return what the pairs are, and of every contender the values by it.
 
     Sites, each the mean over the seeds that all contenders have, where there are
     enough of them and every run says what its sites reached; seeds elsewhere.
     """
-    by_seed = {who: frame.finals(conditions, problem, who) for who in ran}
+    by_seed = {who: view.finals(problem, who) for who in ran}
     common = [s for s in by_seed[ran[0]] if all(s in by_seed[who] for who in ran)]
     by_site: dict[Contender, dict[Any, float]] = {}
     for who in ran:
-        samples = frame.samples(conditions, problem, who)
+        samples = view.samples(problem, who)
         sites = [_site_values(samples[seed]) for seed in common]
         known = [values for values in sites if values is not None]
         sizes = {len(values) for values in known}

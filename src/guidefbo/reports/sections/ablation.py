@@ -3,19 +3,20 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.contenders import Contender
 from guidefbo.reports.drawings import Bar, draw_relative
 from guidefbo.reports.formats import (
-    MISSING,
+    PAPERS_LINE,
     factor,
-    final_cell,
-    mark_best,
+    final_rows,
+    has_papers,
     other_code_notes,
-    problem_cell,
+    rank_cell,
 )
-from guidefbo.reports.frame import Frame
+from guidefbo.reports.frame import Frame, View
 from guidefbo.reports.paper import BETA_REMARK, ablation
 from guidefbo.reports.sections.ranks import mean_table, ranked
 from guidefbo.reports.sections.regret import reference_notes, seeds_sentence
@@ -39,10 +40,10 @@ class Losses:
 
 def ablation_section(frame: Frame) -> Section | None:
     """Return a table for each set of conditions, and one figure."""
-    found = [c for c in frame.conditions if _variants(frame, c)]
+    found = [view for view in frame.views if _variants(view)]
     if not found:
         return None
-    losses = [_losses(frame, conditions) for conditions in found]
+    losses = [_losses(view) for view in found]
     losses = [loss for loss in losses if loss.by_variant]
     blocks: list[Block] = [_sentence(loss) for loss in losses]
     if losses:
@@ -51,19 +52,18 @@ def ablation_section(frame: Frame) -> Section | None:
         blocks.append(
             f"No run of a variant called {FULL!r} to compare the others with."
         )
-    tables = [_table(frame, conditions) for conditions in found]
+    tables = [_table(view) for view in found]
     told = (
         "Final mean values of the variants, mean over seeds ± standard error. Best and "
         "second-best of a row are marked among variants with all their seeds."
     )
-    if any("paper" in dict(c.data) for t in tables for row in t.rows for c in row):
-        told += " The second line is the paper's number and the ratio ours / paper."
+    told += PAPERS_LINE if has_papers(tables) else ""
     blocks += [told, *tables]
     return Section(name=NAME, title="Ablation", blocks=tuple(blocks))
 
 
-def _variants(frame: Frame, conditions: Conditions) -> list[Contender]:
-    return [w for w in frame.contenders(conditions) if w.variant is not None]
+def _variants(view: View) -> list[Contender]:
+    return [who for who in view.contenders if who.variant is not None]
 
 
 def _papers(conditions: Conditions, problem: str, who: Contender) -> float | None:
@@ -72,25 +72,13 @@ def _papers(conditions: Conditions, problem: str, who: Contender) -> float | Non
     return ablation(conditions.level, problem, who.variant)
 
 
-def _table(frame: Frame, conditions: Conditions) -> Table:
-    variants = _variants(frame, conditions)
-    problems = frame.problems(conditions)
-    rows: list[tuple[Cell, ...]] = []
-    whole: list[str] = []
-    for problem in problems:
-        cells = {
-            who: final_cell(
-                frame, conditions, problem, who, _papers(conditions, problem, who)
-            )
-            for who in variants
-        }
-        complete = {w for w in variants if frame.is_complete(conditions, problem, w)}
-        whole += [problem] if len(complete) == len(variants) else []
-        marked = mark_best(cells, complete, frame.measure(conditions, problem))
-        rows.append((problem_cell(frame, conditions, problem), *marked))
-    footer = _rank_rows(frame, conditions, variants, whole)
+def _table(view: View) -> Table:
+    variants, conditions = _variants(view), view.conditions
+    rows = final_rows(view, variants, partial(_papers, conditions))
+    whole = [p for p in view.problems if view.complete(p) >= set(variants)]
+    footer = _rank_rows(view, variants, whole)
     ranks = (
-        f"Ranks over {len(whole)} of {len(problems)} {conditions.word}s: those on "
+        f"Ranks over {len(whole)} of {len(view.problems)} {conditions.word}s: those on "
         "which every variant is complete."
     )
     if len(footer) > 1:
@@ -98,11 +86,10 @@ def _table(frame: Frame, conditions: Conditions) -> Table:
             " The paper's ranks below ours are recomputed over the same variants and "
             "functions, and its published ones follow."
         )
-    notes = [seeds_sentence(frame, conditions), ranks]
+    notes = [seeds_sentence(view), ranks]
     if len(footer) > 1 and any(who.variant == VANILLA for who in variants):
         notes.append(BETA_REMARK)
-    notes += reference_notes(frame, conditions)
-    notes += other_code_notes(frame, conditions)
+    notes += [*reference_notes(view), *other_code_notes(view)]
     return Table(
         name=f"{NAME}-{conditions.slug}",
         title=f"Ablation, {conditions.label}",
@@ -114,45 +101,33 @@ def _table(frame: Frame, conditions: Conditions) -> Table:
 
 
 def _rank_rows(
-    frame: Frame,
-    conditions: Conditions,
-    variants: Sequence[Contender],
-    problems: Sequence[str],
+    view: View, variants: Sequence[Contender], problems: Sequence[str]
 ) -> tuple[tuple[Cell, ...], ...]:
     if not problems or len(variants) < 2:
         return ()
-    ours = ranked(variants, mean_table(frame, conditions, problems, variants))
-    rows = [(words("average rank"), *map(_rank_cell, ours.values()))]
-    theirs = [[_papers(conditions, p, w) for w in variants] for p in problems]
+    papers = partial(_papers, view.conditions)
+    ours = ranked(variants, mean_table(view, problems, variants))
+    rows = {"average rank": list[float | None](ours.values())}
+    theirs = [[papers(p, who) for who in variants] for p in problems]
     if all(value is not None for row in theirs for value in row):
-        ranks = ranked(variants, theirs).values()
-        rows.append((words("paper's, same variants"), *map(_rank_cell, ranks)))
-        published = [_papers(conditions, "average_rank", w) for w in variants]
-        rows.append((words("paper's, published"), *map(_rank_cell, published)))
-    return tuple(rows)
+        rows["paper's, same variants"] = [*ranked(variants, theirs).values()]
+        rows["paper's, published"] = [papers("average_rank", w) for w in variants]
+    return tuple(
+        (words(name), *(rank_cell(value, "mean") for value in ranks))
+        for name, ranks in rows.items()
+    )
 
 
-def _rank_cell(value: float | None) -> Cell:
-    if value is None:
-        return Cell(text=MISSING)
-    return Cell(text=f"{value:.2f}", value=value, data=(("mean", value),))
-
-
-def _losses(frame: Frame, conditions: Conditions) -> Losses:
-    variants = _variants(frame, conditions)
-    problems = frame.problems(conditions)
-    finals = {
-        who: {p: frame.regrets(conditions, p, who) for p in problems}
-        for who in variants
-    }
+def _losses(view: View) -> Losses:
+    variants = _variants(view)
     full = next((who for who in variants if who.variant == FULL), None)
     compared = {
-        who: compare(finals[who], finals[full])
+        who: compare(view.regrets(who), view.regrets(full))
         for who in variants
         if full is not None and who is not full
     }
     found = {who: c for who, c in compared.items() if c.by_problem}
-    return Losses(conditions=conditions, by_variant=found)
+    return Losses(conditions=view.conditions, by_variant=found)
 
 
 def _figure(losses: Sequence[Losses]) -> Figure:

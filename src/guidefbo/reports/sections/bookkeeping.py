@@ -71,24 +71,12 @@ def _counts(results: StudyResults) -> str:
 
 def _progress_table(frame: Frame) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for conditions in frame.conditions:
-        for who in frame.contenders(conditions):
-            samples = [
-                outcome
-                for (c, _, k), found in frame.cells.items()
-                if c == conditions and k == who
-                for outcome in found.values()
-            ]
-            done = sum(outcome is not None for outcome in samples)
-            rows.append(
-                (
-                    words(conditions.label),
-                    words(who.label),
-                    count_cell(len(samples)),
-                    count_cell(done),
-                    count_cell(len(samples) - done),
-                )
-            )
+    for view in frame.views:
+        for who in view.contenders:
+            asked = sum(len(view.samples(p, who)) for p in view.problems)
+            done = sum(len(view.outcomes(p, who)) for p in view.problems)
+            counts = map(count_cell, (asked, done, asked - done))
+            rows.append((words(view.conditions.label), words(who.label), *counts))
     return Table(
         name="progress",
         title="Runs by method",

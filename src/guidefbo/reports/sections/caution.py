@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.families import is_federated
 from guidefbo.reports.formats import join
-from guidefbo.reports.frame import Frame
+from guidefbo.reports.frame import Frame, View
 from guidefbo.reports.table import Box
 
 CENTRED = (
@@ -28,10 +28,10 @@ def caution(frame: Frame, beside: Iterable[Frame]) -> Box | None:
         frame: The study's runs.
         beside: The frames of all studies of the report.
     """
-    centred = [c for c in frame.conditions if _is_centred(c) and _compares(frame, c)]
+    centred = [v for v in frame.views if _is_centred(v.conditions) and _compares(v)]
     if not centred or any(_is_guarded(other) for other in beside):
         return None
-    named = [p for p in frame.problems() if p in CENTRED]
+    named = [p for p in frame.problems if p in CENTRED]
     where = f" At Level 1 the optimum is the middle of the box on {join(named)}."
     return Box(
         title="What the gains of this study do not show",
@@ -56,13 +56,10 @@ def _is_centred(conditions: Conditions) -> bool:
     return not conditions.is_task and conditions.common_shift in (None, 0.0)
 
 
-def _compares(frame: Frame, conditions: Conditions) -> bool:
-    """Whether a federated method ran under conditions beside another contender."""
-    ran = {
-        who
-        for (c, _, who), samples in frame.cells.items()
-        if c == conditions and any(o is not None for o in samples.values())
-    }
+def _compares(view: View) -> bool:
+    """Whether a federated method ran beside another contender."""
+    cells = [(p, who) for p in view.problems for who in view.contenders]
+    ran = {who for p, who in cells if view.outcomes(p, who)}
     return len(ran) > 1 and any(map(is_federated, ran))
 
 

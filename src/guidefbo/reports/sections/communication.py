@@ -69,7 +69,7 @@ def _size(conditions: Conditions, problem: str) -> str:
 def _table(frame: Frame, size: str) -> Table:
     has_paper = size == PAPERS_SIZE
     rows: list[tuple[Cell, ...]] = []
-    for who in frame.contenders():
+    for who in frame.contenders:
         outcomes = [
             outcome
             for (c, p, k), samples in frame.cells.items()
@@ -121,15 +121,11 @@ def _cells(outcomes: Sequence[Outcome], read: Reader) -> tuple[Cell, Cell]:
         summarise([read(o)[name] for o in outcomes if name in read(o)])
         for name in (UP, DOWN)
     )
-    return (
-        _count(None if up is None else up.mean),
-        _count(None if down is None else down.mean),
-    )
+    return _count(up and up.mean), _count(down and down.mean)
 
 
 def _count(value: float | None) -> Cell:
     if value is None:
         return Cell(text=MISSING)
-    is_whole = float(value).is_integer()
-    text = f"{int(value)}" if is_whole else number(value)
+    text = f"{int(value)}" if float(value).is_integer() else number(value)
     return Cell(text=text, value=value, data=(("", value),))

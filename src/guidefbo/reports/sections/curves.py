@@ -1,15 +1,15 @@
 """Convergence: mean values over the rounds, each curve named at its end."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from guidefbo.core.arrays import Values
-from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.contenders import Contender
 from guidefbo.reports.formats import in_box_notes, join
-from guidefbo.reports.frame import Frame
+from guidefbo.reports.frame import Frame, View
 from guidefbo.reports.lines import LOG_FROM, MOST_BANDS, Line, Panel, draw_panels
 from guidefbo.reports.looks import looks_of
 from guidefbo.reports.measure import REGRET
@@ -24,7 +24,7 @@ Curve = tuple[Values, Values, Values]
 
 def curves_section(frame: Frame) -> Section | None:
     """Return one figure for each set of conditions, a panel per problem."""
-    figures = [_figure(frame, c) for c in frame.conditions if frame.has_run(c)]
+    figures = [_figure(view) for view in frame.views if view.has_run]
     if not figures:
         return None
     opening = (
@@ -35,11 +35,9 @@ def curves_section(frame: Frame) -> Section | None:
     return Section(name=NAME, title="Convergence", blocks=(opening, *figures))
 
 
-def mean_curve(
-    frame: Frame, conditions: Conditions, problem: str, who: Contender
-) -> Curve | None:
+def mean_curve(view: View, problem: str, who: Contender) -> Curve | None:
     """Return the mean curve of a cell, None without a run."""
-    curves = list(frame.curves(conditions, problem, who).values())
+    curves = list(view.curves(problem, who).values())
     if not curves:
         return None
     length = min(map(len, curves))
@@ -50,30 +48,29 @@ def mean_curve(
     return np.arange(length, dtype=np.float64), table.mean(axis=0), error
 
 
-def _figure(frame: Frame, conditions: Conditions) -> Figure:
-    panels = _panels(frame, conditions)
+def _figure(view: View) -> Figure:
+    panels = _panels(view)
     return Figure(
-        name=f"{NAME}-{conditions.slug}",
-        title=f"Convergence, {conditions.label}",
+        name=f"{NAME}-{view.conditions.slug}",
+        title=f"Convergence, {view.conditions.label}",
         draw=lambda: draw_panels(panels, "round"),
-        notes=_notes(frame, conditions, panels),
+        notes=_notes(view, panels),
     )
 
 
-def _panels(frame: Frame, conditions: Conditions) -> list[Panel]:
-    looks = looks_of(frame.contenders())
+def _panels(view: View) -> list[Panel]:
+    looks = looks_of(view.frame.contenders)
     panels: list[Panel] = []
-    for problem in frame.problems(conditions):
-        measure = frame.measure(conditions, problem)
+    for problem in view.problems:
+        measure = view.measure(problem)
         lines = [
             Line(who.label, *curve, looks[who])
-            for who in frame.contenders(conditions)
-            if (curve := mean_curve(frame, conditions, problem, who)) is not None
+            for who in view.contenders
+            if (curve := mean_curve(view, problem, who)) is not None
         ]
         if lines:
-            view = _view(lines, measure == REGRET)
-            label = measure.label
-            panels.append(Panel(title=problem, lines=lines, y_label=label, view=view))
+            shown, label = _view(lines, measure == REGRET), measure.label
+            panels.append(Panel(title=problem, lines=lines, y_label=label, view=shown))
     return panels
 
 
@@ -91,9 +88,7 @@ def _view(lines: Sequence[Line], is_regret: bool) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-def _notes(
-    frame: Frame, conditions: Conditions, panels: Sequence[Panel]
-) -> tuple[str, ...]:
+def _notes(view: View, panels: Sequence[Panel]) -> tuple[str, ...]:
     notes: list[str] = []
     counts = [len(panel.lines) for panel in panels]
     if min(counts) <= MOST_BANDS:
@@ -103,7 +98,7 @@ def _notes(
             f"Where more than {MOST_BANDS} curves share a panel no errors are drawn: "
             "they are in the tables."
         )
-    measures = {frame.measure(conditions, panel.title) for panel in panels}
+    measures = {view.measure(panel.title) for panel in panels}
     if REGRET in measures:
         notes.append(
             "A regret's scale is logarithmic where the values span more than a factor "
@@ -114,21 +109,21 @@ def _notes(
             f"The axis of a metric shows the values after {START:.0%} of the rounds; "
             "what lies before may begin outside of it."
         )
-    notes += in_box_notes(frame, conditions)
-    others = [w.label for c, _, w in frame.others if c == conditions]
+    notes += in_box_notes(view)
+    others = {who.label for _, who in view.others}
     if others:
-        names = join(sorted(set(others)))
+        names = join(sorted(others))
         notes.append(f"Computed in part by other code than would run now: {names}.")
-    return (*notes, *_partial(frame, conditions))
+    return (*notes, *_partial(view))
 
 
-def _partial(frame: Frame, conditions: Conditions) -> tuple[str, ...]:
-    partial: dict[str, int] = {}
-    for problem in frame.problems(conditions):
-        for who in frame.contenders(conditions):
-            has_run = bool(frame.finals(conditions, problem, who))
-            if has_run and not frame.is_complete(conditions, problem, who):
-                partial[who.label] = partial.get(who.label, 0) + 1
+def _partial(view: View) -> tuple[str, ...]:
+    partial = Counter(
+        who.label
+        for problem in view.problems
+        for who in view.contenders
+        if view.finals(problem, who) and not view.is_complete(problem, who)
+    )
     if not partial:
         return ()
     told = [f"{who} on {n} problem{'s' * (n != 1)}" for who, n in partial.items()]

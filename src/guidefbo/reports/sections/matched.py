@@ -8,7 +8,7 @@ from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.contenders import Contender
 from guidefbo.reports.families import plain_of
 from guidefbo.reports.formats import MISSING, factor, in_box_notes, number, p_text
-from guidefbo.reports.frame import Frame
+from guidefbo.reports.frame import Frame, View
 from guidefbo.reports.paper import BETA_REMARK
 from guidefbo.reports.sections.regret import papers_regret
 from guidefbo.reports.statistics import (
@@ -41,15 +41,10 @@ class Pair:
 
 def matched_section(frame: Frame) -> Section | None:
     """Return the comparison per level and per function."""
-    tables: list[Table] = []
-    found = {c: pairs_under(frame, c) for c in frame.conditions}
-    found = {c: pairs for c, pairs in found.items() if pairs}
+    found = [(view, pairs) for view in frame.views if (pairs := pairs_in(view))]
     if not found:
         return None
-    tables.append(_summary_table(frame, found))
-    tables += [
-        _function_table(frame, conditions, pairs) for conditions, pairs in found.items()
-    ]
+    tables = [_summary_table(found), *(_function_table(*each) for each in found)]
     opening = (
         "Each method that adds something to a plain rule against that rule alone, at "
         "the same beta, on the same tasks and the same initial points. A ratio below 1 "
@@ -65,51 +60,31 @@ def matched_section(frame: Frame) -> Section | None:
     )
 
 
-def pairs_under(frame: Frame, conditions: Conditions) -> list[Pair]:
+def pairs_in(view: View) -> list[Pair]:
     """Return the comparisons that the contenders allow."""
-    contenders = frame.contenders(conditions)
     pairs: list[Pair] = []
-    for who in contenders:
-        other = plain_of(who, contenders)
+    for who in view.contenders:
+        other = plain_of(who, view.contenders)
         if other is not None and who.note is not None and not who.note.is_plain:
             pairs.append(Pair(who=who, other=other))
     return pairs
 
 
-def compare_pair(frame: Frame, conditions: Conditions, pair: Pair) -> Comparison:
+def compare_pair(view: View, pair: Pair) -> Comparison:
     """Compare the final regrets of a pair over all problems and seeds."""
-    return compare_regrets(frame, conditions, pair.who, pair.other)
+    return compare(view.regrets(pair.who), view.regrets(pair.other))
 
 
-def compare_regrets(
-    frame: Frame,
-    conditions: Conditions,
-    who: Contender,
-    other: Contender,
-    *,
-    is_papers: bool = False,
-) -> Comparison:
-    """Compare the final regrets of two contenders over all problems and seeds."""
-    ours, theirs = (
-        {
-            p: frame.regrets(conditions, p, k, is_papers=is_papers)
-            for p in frame.problems(conditions)
-        }
-        for k in (who, other)
-    )
-    return compare(ours, theirs)
-
-
-def _summary_table(frame: Frame, found: dict[Conditions, list[Pair]]) -> Table:
+def _summary_table(found: Sequence[tuple[View, list[Pair]]]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     left_out, has_paper = 0, False
-    for conditions, pairs in found.items():
+    for view, pairs in found:
         for pair in pairs:
-            comparison = compare_pair(frame, conditions, pair)
+            comparison = compare_pair(view, pair)
             left_out += comparison.left_out
-            papers = papers_ratios(conditions, pair, list(comparison.by_problem))
+            papers = papers_ratios(view.conditions, pair, list(comparison.by_problem))
             has_paper |= bool(papers)
-            rows.append(_summary_row(frame, conditions, pair, comparison, papers))
+            rows.append(_summary_row(view, pair, comparison, papers))
     if not has_paper:
         rows = [row[:-2] for row in rows]
     notes = [
@@ -120,7 +95,7 @@ def _summary_table(frame: Frame, found: dict[Conditions, list[Pair]]) -> Table:
         * has_paper
     ]
     notes += [BETA_REMARK] if has_paper else []
-    notes += list(dict.fromkeys(n for c in found for n in in_box_notes(frame, c)))
+    notes += dict.fromkeys(n for view, _ in found for n in in_box_notes(view))
     if left_out:
         notes.append(f"{left_out} pairs are left out: one of the regrets is zero.")
     return Table(
@@ -140,35 +115,28 @@ def _summary_table(frame: Frame, found: dict[Conditions, list[Pair]]) -> Table:
 
 
 def _summary_row(
-    frame: Frame,
-    conditions: Conditions,
-    pair: Pair,
-    comparison: Comparison,
-    papers: list[float],
+    view: View, pair: Pair, comparison: Comparison, papers: list[float]
 ) -> tuple[Cell, ...]:
     ratio = ratio_cell(comparison)
-    if papers and any(place[0] == conditions for place in frame.in_box):
-        as_papers = compare_regrets(
-            frame, conditions, pair.who, pair.other, is_papers=True
-        )
+    if papers and view.in_box:
+        as_papers = compare_pair(replace(view, is_papers=True), pair)
         told = f"{ratio_cell(as_papers).text} by the paper's reference"
         ratio = replace(ratio, under=told)
     return (
-        words(conditions.label),
+        words(view.conditions.label),
         words(pair.label),
-        lower_cell(comparison),
+        lower_cell(comparison.problem_means),
         ratio,
         p_cell(comparison.pairs),
         *_papers_cells(papers),
     )
 
 
-def lower_cell(comparison: Comparison) -> Cell:
-    """Return on how many functions the first of a pair is lower."""
-    total = len(comparison.by_problem)
+def lower_cell(ratios: Sequence[float]) -> Cell:
+    """Return on how many functions the first of a pair is lower, by log ratios."""
+    total, lower = len(ratios), sum(ratio < 0.0 for ratio in ratios)
     if not total:
         return Cell(text=MISSING)
-    lower = comparison.lower
     data = (("lower", lower), ("functions", total))
     return Cell(text=f"{lower} of {total}", value=lower / total, data=data)
 
@@ -207,22 +175,14 @@ def papers_ratios(
 def _papers_cells(ratios: list[float]) -> tuple[Cell, Cell]:
     if not ratios:
         return Cell(text=MISSING), Cell(text=MISSING)
-    lower = sum(ratio < 0.0 for ratio in ratios)
     mean = math.exp(sum(ratios) / len(ratios))
-    return (
-        Cell(
-            text=f"{lower} of {len(ratios)}",
-            value=lower / len(ratios),
-            data=(("lower", lower), ("functions", len(ratios))),
-        ),
-        Cell(text=factor(mean), value=mean, data=(("ratio", mean),)),
-    )
+    ratio = Cell(text=factor(mean), value=mean, data=(("ratio", mean),))
+    return lower_cell(ratios), ratio
 
 
-def _function_table(
-    frame: Frame, conditions: Conditions, pairs: Sequence[Pair]
-) -> Table:
-    compared = [compare_pair(frame, conditions, pair) for pair in pairs]
+def _function_table(view: View, pairs: Sequence[Pair]) -> Table:
+    compared = [compare_pair(view, pair) for pair in pairs]
+    conditions = view.conditions
     counts = {len(v) for c in compared for v in c.by_problem.values()}
     notes = [
         "Geometric mean ratio over the seeds both have; below it the number of seeds "
@@ -240,7 +200,7 @@ def _function_table(
         columns=(conditions.word, *(pair.label for pair in pairs)),
         rows=tuple(
             (words(p), *(_seeds_cell(c.by_problem.get(p, [])) for c in compared))
-            for p in frame.problems(conditions)
+            for p in view.problems
         ),
         notes=tuple(notes),
     )

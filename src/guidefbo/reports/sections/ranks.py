@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from guidefbo.metrics.ranks import average_ranks
-from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.contenders import Contender
-from guidefbo.reports.formats import MISSING, join, plain_cell
-from guidefbo.reports.frame import Frame
+from guidefbo.reports.formats import join, rank_cell
+from guidefbo.reports.frame import Frame, View
 from guidefbo.reports.paper import (
     PLAIN_BETA,
     column_of,
@@ -41,7 +40,7 @@ class Ranking:
 
 def ranks_section(frame: Frame) -> Section | None:
     """Return a table of average ranks for each set of conditions."""
-    found = [c for c in frame.conditions if len(frame.contenders(c)) > 1]
+    found = [view for view in frame.views if len(view.contenders) > 1]
     if not found:
         return None
     opening = (
@@ -49,7 +48,7 @@ def ranks_section(frame: Frame) -> Section | None:
         "seeds, ties averaged. A problem counts where every contender has all its "
         "seeds."
     )
-    tables = [_table(frame, conditions) for conditions in found]
+    tables = [_table(view) for view in found]
     if any(len(table.columns) > 2 for table in tables):
         opening += (
             " The paper's rank is recomputed from its table among the same methods and "
@@ -59,19 +58,14 @@ def ranks_section(frame: Frame) -> Section | None:
     return Section(name=NAME, title="Average ranks", blocks=(opening, *tables))
 
 
-def rank(frame: Frame, conditions: Conditions) -> Ranking:
+def rank(view: View) -> Ranking:
     """Rank the contenders under one set of conditions."""
-    asked = frame.problems(conditions)
-    everyone = frame.contenders(conditions)
+    asked, conditions = view.problems, view.conditions
     absent = tuple(
-        who
-        for who in everyone
-        if not any(frame.finals(conditions, p, who) for p in asked)
+        who for who in view.contenders if not any(view.finals(p, who) for p in asked)
     )
-    present = [who for who in everyone if who not in absent]
-    problems = tuple(
-        p for p in asked if all(frame.is_complete(conditions, p, w) for w in present)
-    )
+    present = [who for who in view.contenders if who not in absent]
+    problems = tuple(p for p in asked if view.complete(p) >= set(present))
     known = papers_own(present) if conditions.is_papers else {}
     theirs = [
         [final_regret(conditions.level, p, method) for method in known]
@@ -81,8 +75,8 @@ def rank(frame: Frame, conditions: Conditions) -> Ranking:
     papers = ranked(list(known.values()), theirs) if is_comparable else {}
     chosen = list(known.values()) if is_comparable else []
     return Ranking(
-        ours=ranked(present, mean_table(frame, conditions, problems, present)),
-        among_papers=ranked(chosen, mean_table(frame, conditions, problems, chosen)),
+        ours=ranked(present, mean_table(view, problems, present)),
+        among_papers=ranked(chosen, mean_table(view, problems, chosen)),
         papers=papers,
         problems=problems,
         asked=len(asked),
@@ -103,21 +97,15 @@ def papers_own(contenders: Sequence[Contender]) -> dict[str, Contender]:
 
 
 def mean_table(
-    frame: Frame,
-    conditions: Conditions,
-    problems: Sequence[str],
-    contenders: Sequence[Contender],
+    view: View, problems: Sequence[str], contenders: Sequence[Contender]
 ) -> list[list[float]]:
     """Return the mean over seeds so that lower is better, a row per problem."""
-    return [
-        [
-            frame.measure(conditions, p).cost(
-                float(np.mean([*frame.finals(conditions, p, w).values()]))
-            )
-            for w in contenders
-        ]
-        for p in problems
-    ]
+
+    def cost(problem: str, who: Contender) -> float:
+        mean = float(np.mean([*view.finals(problem, who).values()]))
+        return view.measure(problem).cost(mean)
+
+    return [[cost(problem, who) for who in contenders] for problem in problems]
 
 
 def ranked(
@@ -130,9 +118,9 @@ def ranked(
     return dict(zip(contenders, map(float, ranks), strict=True))
 
 
-def _table(frame: Frame, conditions: Conditions) -> Table:
-    ranking = rank(frame, conditions)
-    contenders = [w for w in frame.contenders(conditions) if w not in ranking.absent]
+def _table(view: View) -> Table:
+    ranking, conditions = rank(view), view.conditions
+    contenders = [who for who in view.contenders if who not in ranking.absent]
     is_subset = set(ranking.among_papers) != set(ranking.ours)
     columns = ["method", "rank"]
     if ranking.papers:
@@ -141,15 +129,15 @@ def _table(frame: Frame, conditions: Conditions) -> Table:
     ordered = sorted(contenders, key=lambda who: ranking.ours.get(who, 0.0))
     rows: list[tuple[Cell, ...]] = []
     for who in ordered:
-        cells = [words(who.label), _rank_cell(ranking.ours.get(who))]
+        cells = [words(who.label), rank_cell(ranking.ours.get(who))]
         if ranking.papers:
             if is_subset:
-                cells.append(_rank_cell(ranking.among_papers.get(who)))
+                cells.append(rank_cell(ranking.among_papers.get(who)))
             method = column_of(who)
             published = None
             if who in ranking.papers and method is not None:
                 published = published_rank(conditions.level, method)
-            cells += [_rank_cell(ranking.papers.get(who)), _rank_cell(published)]
+            cells += [rank_cell(ranking.papers.get(who)), rank_cell(published)]
         rows.append(tuple(cells))
     return Table(
         name=f"{NAME}-{conditions.slug}",
@@ -158,12 +146,6 @@ def _table(frame: Frame, conditions: Conditions) -> Table:
         rows=tuple(rows),
         notes=_notes(ranking, is_subset, conditions.word),
     )
-
-
-def _rank_cell(value: float | None) -> Cell:
-    if value is None:
-        return Cell(text=MISSING)
-    return Cell(text=f"{value:.2f}", value=value, data=plain_cell(value).data)
 
 
 def _notes(ranking: Ranking, is_subset: bool, word: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from guidefbo.reports.formats import (
     mark_best,
     number,
     other_code_notes,
+    value_cell,
     with_fine_error,
 )
 from guidefbo.reports.frame import Frame
@@ -37,18 +38,18 @@ def realworld_section(frame: Frame) -> Section | None:
     tasks = find_tasks(frame)
     if not tasks:
         return None
-    contenders = [w for w in frame.contenders() if any(w in t.finals for t in tasks)]
+    contenders = [w for w in frame.contenders if any(w in t.finals for t in tasks)]
     ranks = _ranks(tasks, contenders)
     ordered = sorted(contenders, key=lambda who: ranks.get(who, 0.0))
     blocks: list[Block] = [
         _figure(frame, tasks, ordered),
-        _overall(frame, tasks, ordered),
+        _overall(tasks, ordered),
         "What this says, task by task (written by the program from the numbers; "
         "p-values are Holm's):",
         Points(items=tuple(map(verdict, tasks))),
     ]
     for task in tasks:
-        blocks += [_about(task), _table(frame, task, ordered)]
+        blocks += [_about(task), _table(task, ordered)]
     return Section(name=NAME, title="Task by task", blocks=tuple(blocks))
 
 
@@ -70,7 +71,7 @@ def _complete(tasks: Sequence[Task], contenders: Sequence[Contender]) -> list[Ta
 def _figure(
     frame: Frame, tasks: Sequence[Task], ordered: Sequence[Contender]
 ) -> Figure:
-    looks = looks_of(frame.contenders())
+    looks = looks_of(frame.contenders)
     stands = [
         Stand(
             title=task.name,
@@ -97,10 +98,8 @@ def _figure(
     )
 
 
-def _overall(
-    frame: Frame, tasks: Sequence[Task], ordered: Sequence[Contender]
-) -> Table:
-    columns = {task: _finals(frame, task, ordered) for task in tasks}
+def _overall(tasks: Sequence[Task], ordered: Sequence[Contender]) -> Table:
+    columns = {task: _finals(task, ordered) for task in tasks}
     ranks = _ranks(tasks, ordered)
     complete = _complete(tasks, ordered)
     notes = [
@@ -115,7 +114,7 @@ def _overall(
             f"contender completed.{papers if has_paper else ''}"
         )
     notes += dict.fromkeys(
-        note for task in tasks for note in other_code_notes(frame, task.conditions)
+        note for task in tasks for note in other_code_notes(task.view)
     )
     return Table(
         name=NAME,
@@ -148,21 +147,20 @@ def _rank_cell(who: Contender, value: float, has_paper: bool) -> Cell:
     )
 
 
-def _finals(frame: Frame, task: Task, ordered: Sequence[Contender]) -> list[Cell]:
-    cells = {who: _final_cell(frame, task, who) for who in ordered}
+def _finals(task: Task, ordered: Sequence[Contender]) -> list[Cell]:
+    cells = {who: _final_cell(task, who) for who in ordered}
     return mark_best(cells, set(task.whole), task.measure)
 
 
-def _final_cell(frame: Frame, task: Task, who: Contender) -> Cell:
+def _final_cell(task: Task, who: Contender) -> Cell:
     summary = task.finals.get(who)
     if summary is None:
         return Cell(text=MISSING)
-    place = (task.conditions, task.name, who)
-    asked = len(frame.samples(*place))
+    asked = len(task.view.samples(task.name, who))
     text = with_fine_error(summary)
     if summary.count < asked:
         text += f" ({summary.count} of {asked} seeds)"
-    if place in frame.others:
+    if (task.name, who) in task.view.others:
         text += f" {OTHER_CODE}"
     data = (("mean", summary.mean), ("error", summary.error), ("seeds", summary.count))
     return Cell(text=text, value=summary.mean, data=data)
@@ -180,10 +178,10 @@ def _about(task: Task) -> str:
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
 
 
-def _table(frame: Frame, task: Task, ordered: Sequence[Contender]) -> Table:
+def _table(task: Task, ordered: Sequence[Contender]) -> Table:
     shown = [who for who in ordered if who in task.finals]
     shown.sort(key=lambda who: task.measure.cost(task.finals[who].mean))
-    finals = dict(zip(shown, _finals(frame, task, shown), strict=True))
+    finals = dict(zip(shown, _finals(task, shown), strict=True))
     papers = {who: papers_metric(task, who) for who in shown}
     has_paper = any(value is not None for value in papers.values())
     columns: dict[str, list[Cell]] = {
@@ -192,7 +190,7 @@ def _table(frame: Frame, task: Task, ordered: Sequence[Contender]) -> Table:
         "seeds": [count_cell(task.finals[who].count) for who in shown],
     }
     if has_paper:
-        columns["paper"] = [_paper_cell(papers[who]) for who in shown]
+        columns["paper"] = [value_cell(papers[who], ".6g") for who in shown]
     if task.held_out:
         columns["held-out"] = [_summary_cell(task.held_out.get(w)) for w in shown]
     if task.over_plain:
@@ -208,14 +206,8 @@ def _table(frame: Frame, task: Task, ordered: Sequence[Contender]) -> Table:
         title=task.name,
         columns=tuple(columns),
         rows=tuple(zip(*columns.values(), strict=True)),
-        notes=_notes(frame, task, has_paper),
+        notes=_notes(task, has_paper),
     )
-
-
-def _paper_cell(value: float | None) -> Cell:
-    if value is None:
-        return Cell(text=MISSING)
-    return Cell(text=f"{value:.6g}", value=value, data=(("", value),))
 
 
 def _gain_cell(gain: Gain | None, is_named: bool) -> Cell:
@@ -249,7 +241,7 @@ def _summary_cell(summary: Summary | None) -> Cell:
     return Cell(text=with_fine_error(summary), value=summary.mean, data=data)
 
 
-def _notes(frame: Frame, task: Task, has_paper: bool) -> tuple[str, ...]:
+def _notes(task: Task, has_paper: bool) -> tuple[str, ...]:
     notes = _test_notes(task)
     if task.regret_left:
         notes.append(
@@ -263,8 +255,8 @@ def _notes(frame: Frame, task: Task, has_paper: bool) -> tuple[str, ...]:
         )
     if has_paper and task.name == "fedhpo":
         notes.append(REGENERATED)
-    if any(place[:2] == (task.conditions, task.name) for place in frame.others):
-        notes += other_code_notes(frame, task.conditions)
+    if any(problem == task.name for problem, _ in task.view.others):
+        notes += other_code_notes(task.view)
     return tuple(notes)
 
 

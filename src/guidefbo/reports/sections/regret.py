@@ -1,18 +1,20 @@
 """Final values of every contender on every problem, beside the paper's."""
 
 import statistics
+from dataclasses import replace
+from functools import partial
 
 from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.contenders import Contender
 from guidefbo.reports.formats import (
+    PAPERS_LINE,
     factor,
-    final_cell,
+    final_rows,
+    has_papers,
     in_box_notes,
-    mark_best,
     other_code_notes,
-    problem_cell,
 )
-from guidefbo.reports.frame import Frame
+from guidefbo.reports.frame import Frame, View
 from guidefbo.reports.measure import REGRET
 from guidefbo.reports.paper import BETA_REMARK, column_of, final_regret
 from guidefbo.reports.table import Cell, Section, Table, words
@@ -22,7 +24,7 @@ NAME = "regret"
 
 def regret_section(frame: Frame) -> Section | None:
     """Return a table of final values for each set of conditions."""
-    tables = [_table(frame, conditions) for conditions in frame.conditions]
+    tables = [_table(view) for view in frame.views]
     if not tables:
         return None
     measures = set(frame.measures.values()) or {REGRET}
@@ -34,8 +36,7 @@ def regret_section(frame: Frame) -> Section | None:
         "a row is bold, the second-best underlined, among contenders with all their "
         "seeds."
     )
-    if any("paper" in dict(c.data) for t in tables for row in t.rows for c in row):
-        opening += " The second line is the paper's number and the ratio ours / paper."
+    opening += PAPERS_LINE if has_papers(tables) else ""
     return Section(name=NAME, title=title, blocks=(opening, *tables))
 
 
@@ -47,19 +48,20 @@ def papers_regret(conditions: Conditions, problem: str, who: Contender) -> float
     return final_regret(conditions.level, problem, method)
 
 
-def seeds_sentence(frame: Frame, conditions: Conditions) -> str:
-    """Return how many seeds were asked for under these conditions."""
-    counts = {len(s) for (c, _, _), s in frame.cells.items() if c == conditions}
+def seeds_sentence(view: View) -> str:
+    """Return how many seeds were asked for."""
+    cells = ((p, who) for p in view.problems for who in view.contenders)
+    counts = {len(view.samples(*cell)) for cell in cells} - {0}
     low, high = min(counts), max(counts)
     asked = str(low) if low == high else f"{low} to {high}"
     return f"Seeds asked for per cell: {asked}."
 
 
-def reference_notes(frame: Frame, conditions: Conditions) -> list[str]:
+def reference_notes(view: View) -> list[str]:
     """Return what the regrets of a table beside the paper's are measured against."""
-    if not conditions.is_papers:
-        return in_box_notes(frame, conditions)
-    if not any(place[0] == conditions for place in frame.in_box):
+    if not view.conditions.is_papers:
+        return in_box_notes(view)
+    if not view.in_box:
         return []
     return [
         "Regret is against the maximum of the base function, as in the paper's tables, "
@@ -67,36 +69,24 @@ def reference_notes(frame: Frame, conditions: Conditions) -> list[str]:
     ]
 
 
-def _table(frame: Frame, conditions: Conditions) -> Table:
-    contenders = frame.contenders(conditions)
-    rows: list[tuple[Cell, ...]] = []
-    for problem in frame.problems(conditions):
-        cells = {
-            who: final_cell(
-                frame, conditions, problem, who, papers_regret(conditions, problem, who)
-            )
-            for who in contenders
-        }
-        whole = {w for w in contenders if frame.is_complete(conditions, problem, w)}
-        marked = mark_best(cells, whole, frame.measure(conditions, problem))
-        rows.append((problem_cell(frame, conditions, problem), *marked))
-    notes = [seeds_sentence(frame, conditions)]
-    has_paper = any("paper" in dict(cell.data) for row in rows for cell in row)
-    if has_paper:
-        notes.append(BETA_REMARK)
-    notes += reference_notes(frame, conditions)
-    notes += other_code_notes(frame, conditions)
-    is_regret = all(
-        frame.measure(conditions, p) == REGRET for p in frame.problems(conditions)
-    )
-    return Table(
+def _table(view: View) -> Table:
+    conditions, contenders = view.conditions, view.contenders
+    rows = final_rows(view, contenders, partial(papers_regret, conditions))
+    is_regret = all(view.measure(problem) == REGRET for problem in view.problems)
+    table = Table(
         name=f"{NAME}-{conditions.slug}",
         title=f"Final {'regret' if is_regret else 'values'}, {conditions.label}",
         columns=(conditions.word, *(who.label for who in contenders)),
         rows=tuple(rows),
-        footer=(_medians(rows),) if has_paper else (),
-        notes=tuple(notes),
     )
+    has_paper = has_papers([table])
+    notes = (
+        seeds_sentence(view),
+        *([BETA_REMARK] if has_paper else []),
+        *reference_notes(view),
+        *other_code_notes(view),
+    )
+    return replace(table, footer=(_medians(rows),) if has_paper else (), notes=notes)
 
 
 def _medians(rows: list[tuple[Cell, ...]]) -> tuple[Cell, ...]:

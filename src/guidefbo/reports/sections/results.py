@@ -17,10 +17,10 @@ from guidefbo.reports.formats import (
     other_code_notes,
     p_text,
 )
-from guidefbo.reports.frame import Frame
+from guidefbo.reports.frame import Frame, View
 from guidefbo.reports.looks import looks_of
 from guidefbo.reports.paper import BETA_REMARK
-from guidefbo.reports.sections.matched import Pair, compare_regrets, papers_ratios
+from guidefbo.reports.sections.matched import Pair, compare_pair, papers_ratios
 from guidefbo.reports.sections.ranks import rank
 from guidefbo.reports.statistics import (
     LEVEL_OF_SIGNIFICANCE,
@@ -36,7 +36,7 @@ NAME = "results"
 class Standing:
     """The contenders under one set of conditions, measured by one of them."""
 
-    conditions: Conditions
+    view: View
     reference: Contender
     """What the others are measured by."""
     compared: Mapping[Contender, Comparison]
@@ -45,6 +45,11 @@ class Standing:
     """Average ranks, empty where no problem is complete."""
     papers: Mapping[Contender, float]
     """The paper's mean log ratios, where it has them."""
+
+    @property
+    def conditions(self) -> Conditions:
+        """Those of its runs."""
+        return self.view.conditions
 
     def gain(self, who: Contender) -> float | None:
         """Return the logarithm of how many times lower a contender's regret is."""
@@ -56,7 +61,7 @@ class Standing:
 
 def results_section(frame: Frame) -> Section | None:
     """Return the figure and the table, None where nothing can be compared."""
-    found = [_standing(frame, conditions) for conditions in frame.conditions]
+    found = map(_standing, frame.views)
     standings = [standing for standing in found if standing is not None]
     if not standings:
         return None
@@ -64,35 +69,32 @@ def results_section(frame: Frame) -> Section | None:
     blocks: tuple[Block, ...] = (
         Points(items=tuple(map(_headline, standings))),
         _figure(frame, standings, ordered),
-        _table(frame, standings, ordered),
+        _table(standings, ordered),
     )
     return Section(name=NAME, title="Results", blocks=blocks)
 
 
-def _standing(frame: Frame, conditions: Conditions) -> Standing | None:
-    problems = frame.problems(conditions)
-    ran = [
-        who
-        for who in frame.contenders(conditions)
-        if any(frame.regrets(conditions, p, who) for p in problems)
-    ]
+def _standing(view: View) -> Standing | None:
+    ran = [who for who in view.contenders if any(view.regrets(who).values())]
     reference = reference_of(ran)
-    others = [who for who in ran if who != reference]
-    if reference is None or not others:
+    if reference is None or len(ran) < 2:
         return None
-    compared = {w: compare_regrets(frame, conditions, w, reference) for w in others}
-    compared = {w: c for w, c in compared.items() if c.by_problem}
+    compared: dict[Contender, Comparison] = {}
     papers: dict[Contender, float] = {}
-    for who, comparison in compared.items():
+    for who in ran:
         pair = Pair(who=who, other=reference)
-        ratios = papers_ratios(conditions, pair, list(comparison.by_problem))
+        comparison = compare_pair(view, pair)
+        if who == reference or not comparison.by_problem:
+            continue
+        compared[who] = comparison
+        ratios = papers_ratios(view.conditions, pair, list(comparison.by_problem))
         if ratios:
             papers[who] = sum(ratios) / len(ratios)
     return Standing(
-        conditions=conditions,
+        view=view,
         reference=reference,
         compared=compared,
-        ranks=rank(frame, conditions).ours,
+        ranks=rank(view).ours,
         papers=papers,
     )
 
@@ -138,7 +140,7 @@ def _headline(standing: Standing) -> str:
 def _figure(
     frame: Frame, standings: list[Standing], ordered: list[Contender]
 ) -> Figure:
-    looks = looks_of(frame.contenders())
+    looks = looks_of(frame.contenders)
     stands = [
         Stand(
             title=standing.conditions.label,
@@ -178,8 +180,8 @@ def _dot(standing: Standing, who: Contender, colour: str) -> Dot:
     )
 
 
-def _table(frame: Frame, standings: list[Standing], ordered: list[Contender]) -> Table:
-    columns = [_column(frame, standing, ordered) for standing in standings]
+def _table(standings: list[Standing], ordered: list[Contender]) -> Table:
+    columns = [_column(standing, ordered) for standing in standings]
     has_rank = any(standing.ranks for standing in standings)
     second = ", the average rank" if has_rank else ""
     notes = [
@@ -190,8 +192,7 @@ def _table(frame: Frame, standings: list[Standing], ordered: list[Contender]) ->
     if any(standing.papers for standing in standings):
         notes.append(f"Third line: the paper's. {BETA_REMARK}")
     for standing in standings:
-        notes += in_box_notes(frame, standing.conditions)
-        notes += other_code_notes(frame, standing.conditions)
+        notes += [*in_box_notes(standing.view), *other_code_notes(standing.view)]
     references = dict.fromkeys(standing.reference.label for standing in standings)
     return Table(
         name=NAME,
@@ -205,9 +206,9 @@ def _table(frame: Frame, standings: list[Standing], ordered: list[Contender]) ->
     )
 
 
-def _column(frame: Frame, standing: Standing, ordered: list[Contender]) -> list[Cell]:
+def _column(standing: Standing, ordered: list[Contender]) -> list[Cell]:
     """Return the cells of one set of conditions, best and second-best marked."""
-    others = {who for c, _, who in frame.others if c == standing.conditions}
+    others = {who for _, who in standing.view.others}
     cells = [_cell(standing, who, who in others) for who in ordered]
     values = sorted({cell.value for cell in cells if cell.value is not None})
     marks = dict(zip(values, ("best", "second"), strict=False))

@@ -7,7 +7,7 @@ from guidefbo.reports.contenders import Contender
 from guidefbo.reports.drawings import Dot, Stand, draw_stands
 from guidefbo.reports.families import REFERENCE, reference_of
 from guidefbo.reports.formats import MISSING, factor, number
-from guidefbo.reports.frame import Frame
+from guidefbo.reports.frame import Frame, View
 from guidefbo.reports.paper import column_of
 from guidefbo.reports.paper import seconds as papers_seconds
 from guidefbo.reports.statistics import summarise
@@ -18,13 +18,13 @@ NAME = "runtime"
 
 def runtime_section(frame: Frame) -> Section | None:
     """Return a table for each set of conditions."""
-    tables = [_table(frame, conditions) for conditions in frame.conditions]
+    tables = [_table(view) for view in frame.views]
     found = [t for t in tables if any(c.value is not None for r in t.rows for c in r)]
     if not found:
         return None
     opening = "Wall-clock seconds of one run, mean over seeds."
     lines = [c.under for table in found for row in table.rows for c in row if c.under]
-    reference = reference_of(frame.contenders())
+    reference = reference_of(frame.contenders)
     if lines and reference is not None:
         opening += f" Below: how many times those of {reference.label}."
     if any("paper" in line for line in lines):
@@ -57,70 +57,52 @@ def _figure(tables: Sequence[Table]) -> Figure:
     )
 
 
-def run_seconds(
-    frame: Frame, conditions: Conditions, problem: str, who: Contender
-) -> list[float]:
-    """Return the seconds of the runs of a cell."""
-    samples = frame.samples(conditions, problem, who).values()
-    return [
-        o.seconds["total"] for o in samples if o is not None and "total" in o.seconds
-    ]
+def _seconds(view: View, problem: str, who: Contender) -> float | None:
+    """Return the mean seconds of the runs of a cell, None where none is there."""
+    told = (outcome.seconds for outcome in view.outcomes(problem, who))
+    summary = summarise([seconds["total"] for seconds in told if "total" in seconds])
+    return None if summary is None else summary.mean
 
 
-def _table(frame: Frame, conditions: Conditions) -> Table:
-    contenders = frame.contenders(conditions)
-    reference = reference_of(contenders)
-    problems = frame.problems(conditions)
+def _table(view: View) -> Table:
+    contenders, conditions = view.contenders, view.conditions
     rows = tuple(
-        (
-            words(problem),
-            *(
-                _cell(frame, conditions, [problem], who, reference)
-                for who in contenders
-            ),
-        )
-        for problem in problems
+        (words(problem), *(_cell(view, [problem], who) for who in contenders))
+        for problem in view.problems
     )
     whole = [
-        p
-        for p in problems
-        if all(run_seconds(frame, conditions, p, w) for w in contenders)
+        problem
+        for problem in view.problems
+        if all(_seconds(view, problem, who) is not None for who in contenders)
     ]
     footer: tuple[tuple[Cell, ...], ...] = ()
     if whole:
-        means = (_cell(frame, conditions, whole, who, reference) for who in contenders)
+        means = (_cell(view, whole, who) for who in contenders)
         footer = ((words(f"mean over {len(whole)} {conditions.word}s"), *means),)
+    note = f"The mean is over the {conditions.word}s that every contender ran."
     return Table(
         name=f"{NAME}-{conditions.slug}",
         title=f"Seconds per run, {conditions.label}",
         columns=(conditions.word, *(who.label for who in contenders)),
         rows=rows,
         footer=footer,
-        notes=(f"The mean is over the {conditions.word}s that every contender ran.",)
-        if footer
-        else (),
+        notes=(note,) if footer else (),
     )
 
 
-def _cell(
-    frame: Frame,
-    conditions: Conditions,
-    problems: Sequence[str],
-    who: Contender,
-    reference: Contender | None,
-) -> Cell:
-    mean = _mean([run_seconds(frame, conditions, p, who) for p in problems])
+def _cell(view: View, problems: Sequence[str], who: Contender) -> Cell:
+    mean = _mean([_seconds(view, p, who) for p in problems])
     if mean is None:
         return Cell(text=MISSING)
     data: list[tuple[str, float]] = [("seconds", mean)]
     under: list[str] = []
-    base = None
-    if reference is not None:
-        base = _mean([run_seconds(frame, conditions, p, reference) for p in problems])
-    if base and reference is not None and who is not reference:
-        data.append(("ratio", mean / base))
-        under.append(f"{factor(mean / base)} of {reference.label}")
-    papers, papers_base = _papers(conditions, problems, who)
+    reference = reference_of(view.contenders)
+    if reference is not None and who is not reference:
+        base = _mean([_seconds(view, p, reference) for p in problems])
+        if base:
+            data.append(("ratio", mean / base))
+            under.append(f"{factor(mean / base)} of {reference.label}")
+    papers, papers_base = _papers(view.conditions, problems, who)
     if papers is not None and papers_base is not None:
         data += [("paper", papers), ("paper ratio", papers / papers_base)]
         under.append(f"paper {number(papers)}, {factor(papers / papers_base)}")
@@ -128,11 +110,10 @@ def _cell(
     return Cell(text=text, under="\n".join(under), value=mean, data=tuple(data))
 
 
-def _mean(by_problem: Sequence[Sequence[float]]) -> float | None:
-    """Return the mean over problems of the mean over seeds; None where one lacks."""
-    means = [summarise(values) for values in by_problem]
-    found = [summary.mean for summary in means if summary is not None]
-    return sum(found) / len(found) if found and len(found) == len(means) else None
+def _mean(values: Sequence[float | None]) -> float | None:
+    """Return the mean, None where a value is missing."""
+    found = [value for value in values if value is not None]
+    return sum(found) / len(found) if found and len(found) == len(values) else None
 
 
 def _papers(
@@ -142,10 +123,6 @@ def _papers(
     if method is None or not conditions.is_papers or conditions.level != 2:
         return None, None
     return (
-        _mean([_one(papers_seconds(p, method)) for p in problems]),
-        _mean([_one(papers_seconds(p, REFERENCE)) for p in problems]),
+        _mean([papers_seconds(p, method) for p in problems]),
+        _mean([papers_seconds(p, REFERENCE) for p in problems]),
     )
-
-
-def _one(value: float | None) -> list[float]:
-    return [] if value is None else [value]

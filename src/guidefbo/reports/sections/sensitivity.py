@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from guidefbo.experiments.results import Row
-from guidefbo.reports.conditions import Conditions, Field, field_of
+from guidefbo.reports.conditions import Conditions, Field, field_of, short
 from guidefbo.reports.contenders import setting_text, settings_of
 from guidefbo.reports.drawings import Scan, draw_scans
-from guidefbo.reports.formats import mean_cell
+from guidefbo.reports.formats import PAPERS_LINE, has_papers, mean_cell
 from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import sensitivity
 from guidefbo.reports.statistics import summarise
@@ -64,8 +64,7 @@ def sensitivity_section(frame: Frame) -> Section | None:
         "are, at their default unless the title says otherwise; mean over seeds ± "
         "standard error. Runs in which two settings vary at once belong to no scan."
     )
-    if any("paper" in dict(c.data) for t in tables for row in t.rows for c in row):
-        opening += " The second line is the paper's number and the ratio ours / paper."
+    opening += PAPERS_LINE if has_papers(tables) else ""
     shown = [grid for grid in grids if _has_run(grid)]
     figures = [_figure(frame, shown)] if shown else []
     blocks: tuple[Block, ...] = (*figures, opening, *tables)
@@ -147,7 +146,7 @@ def _table(grid: Grid) -> Table:
             papers = grid.papers(value, problem)
             cells.append(mean_cell(found, len(samples), papers))
         rows.append(tuple(cells))
-    note = "" if grid.usual is None else f"The default is {_text(grid.usual)}."
+    note = "" if grid.usual is None else f"The default is {short(grid.usual)}."
     return Table(
         name=f"{NAME}-{grid.axis}-{grid.method}-{grid.conditions.slug}",
         title=", ".join(
@@ -165,13 +164,9 @@ def _table(grid: Grid) -> Table:
 
 def _value_cell(grid: Grid, value: Field) -> Cell:
     is_default = grid.usual is not None and value == _tidy(grid.usual)
-    text = _text(value) + (" (default)" if is_default else "")
+    text = short(value) + (" (default)" if is_default else "")
     number = float(value or 0) if _is_number(value) else None
     return Cell(text=text, value=number, data=(("", value),))
-
-
-def _text(value: Field) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _has_run(grid: Grid) -> bool:
@@ -208,7 +203,7 @@ def _scan(grid: Grid, problem: str) -> Scan:
         for v in grid.values
     ]
     return Scan(
-        values=[_text(value) for value in grid.values],
+        values=[short(value) for value in grid.values],
         means=[None if s is None else s.mean for s in summaries],
         errors=[None if s is None else s.error for s in summaries],
         papers=[grid.papers(value, problem) for value in grid.values],

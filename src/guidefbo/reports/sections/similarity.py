@@ -1,11 +1,12 @@
 """Task similarity beside the paper's."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.drawings import Dot, Stand, draw_stands
-from guidefbo.reports.formats import MISSING
-from guidefbo.reports.frame import Frame
+from guidefbo.reports.formats import MISSING, value_cell
+from guidefbo.reports.frame import Frame, View
 from guidefbo.reports.paper import similarity
 from guidefbo.reports.statistics import summarise
 from guidefbo.reports.table import Cell, Figure, Section, Table, words
@@ -16,11 +17,11 @@ PAPERS_SIZE = ("dim", "num_agents", "common_shift")
 
 def similarity_section(frame: Frame) -> Section | None:
     """Return a table with three columns for each set of conditions."""
-    found = [c for c in frame.conditions if _is_measured(frame, c)]
+    problems = frame.problems
+    means = {v.conditions: [_values(v, p) for p in problems] for v in frame.views}
+    found = [c for c, listed in means.items() if any(values for values, _ in listed)]
     if not found:
         return None
-    problems = frame.problems()
-    means = {c: [_values(frame, c, p) for p in problems] for c in found}
     rows = [
         (words(p), *(x for c in found for x in _cells(c, p, *means[c][i])))
         for i, p in enumerate(problems)
@@ -68,27 +69,12 @@ def _figure(
     )
 
 
-def _is_measured(frame: Frame, conditions: Conditions) -> bool:
-    return any(
-        outcome is not None and outcome.similarity is not None
-        for (c, _, _), samples in frame.cells.items()
-        if c == conditions
-        for outcome in samples.values()
-    )
-
-
-def _values(
-    frame: Frame, conditions: Conditions, problem: str
-) -> tuple[list[float], int]:
+def _values(view: View, problem: str) -> tuple[list[float], int]:
     """Return the similarities of a problem, and how many were asked for."""
-    values: list[float] = []
-    asked = 0
-    for (c, p, _), samples in frame.cells.items():
-        if c == conditions and p == problem:
-            asked += len(samples)
-            found = [o.similarity for o in samples.values() if o is not None]
-            values += [value for value in found if value is not None]
-    return values, asked
+    everyone = view.contenders
+    found = [o.similarity for who in everyone for o in view.outcomes(problem, who)]
+    asked = sum(len(view.samples(problem, who)) for who in everyone)
+    return [value for value in found if value is not None], asked
 
 
 def _columns(conditions: Conditions) -> tuple[str, str, str]:
@@ -110,7 +96,7 @@ def _cells(
 ) -> tuple[Cell, Cell, Cell]:
     summary = summarise(values)
     papers = _papers(conditions, problem)
-    theirs = _cell(papers, f"{papers:z.3f}" if papers is not None else MISSING)
+    theirs = value_cell(papers, "z.3f")
     if summary is None:
         text = f"{MISSING} (0 of {asked} seeds)" if asked else ""
         return Cell(text=text), theirs, Cell(text=MISSING)
@@ -121,15 +107,8 @@ def _cells(
         text += f" ({summary.count} of {asked} seeds)"
     data = (("mean", summary.mean), ("error", summary.error), ("seeds", summary.count))
     ours = Cell(text=text, value=summary.mean, data=data)
-    if papers is None:
-        return ours, theirs, Cell(text=MISSING)
-    gap = summary.mean - papers
-    return ours, theirs, _cell(gap, f"{gap:+z.3f}")
-
-
-def _cell(value: float | None, text: str) -> Cell:
-    data = () if value is None else (("", value),)
-    return Cell(text=text, value=value, data=data)
+    gap = None if papers is None else summary.mean - papers
+    return ours, theirs, value_cell(gap, "+z.3f")
 
 
 def _overall(
@@ -145,8 +124,8 @@ def _overall(
         mean = sum(present) / len(present)
         papers = _papers(conditions, "overall") if is_whole else None
         note = "" if is_whole else f" ({len(present)} functions)"
-        cells.append(_cell(mean, f"{mean:z.3f}{note}"))
-        cells.append(_cell(papers, MISSING if papers is None else f"{papers:z.3f}"))
         gap = None if papers is None else mean - papers
-        cells.append(_cell(gap, MISSING if gap is None else f"{gap:+z.3f}"))
+        ours = value_cell(mean, "z.3f")
+        cells += [replace(ours, text=f"{ours.text}{note}"), value_cell(papers, "z.3f")]
+        cells.append(value_cell(gap, "+z.3f"))
     return tuple(cells)

@@ -14,7 +14,7 @@ from guidefbo.reports.contenders import Contender
 from guidefbo.reports.drawings import Bar, Split, draw_splits
 from guidefbo.reports.families import control_of, is_federated, plain_of
 from guidefbo.reports.formats import MISSING, factor, in_box_notes, number, p_text
-from guidefbo.reports.frame import Frame
+from guidefbo.reports.frame import Frame, View
 from guidefbo.reports.sections.matched import lower_cell, ratio_cell
 from guidefbo.reports.statistics import (
     LEVEL_OF_SIGNIFICANCE,
@@ -31,7 +31,7 @@ NAME = "transfer"
 class Transfer:
     """One method under one set of conditions, on the runs all three have."""
 
-    conditions: Conditions
+    view: View
     who: Contender
     to_plain: Comparison
     """The method against the plain rule."""
@@ -39,6 +39,11 @@ class Transfer:
     """The method against the control."""
     control_to_plain: Comparison
     """The control against the plain rule."""
+
+    @property
+    def conditions(self) -> Conditions:
+        """Those of its runs."""
+        return self.view.conditions
 
 
 def transfer_section(frame: Frame) -> Section | None:
@@ -63,7 +68,7 @@ def transfer_section(frame: Frame) -> Section | None:
         opening,
         _figure(found),
         how,
-        _table(frame, found),
+        _table(found),
         Points(items=tuple(_verdict(transfer) for transfer in found)),
     )
     return Section(name=NAME, title="What the exchange adds", blocks=blocks)
@@ -72,33 +77,24 @@ def transfer_section(frame: Frame) -> Section | None:
 def find_transfers(frame: Frame) -> list[Transfer]:
     """Return every method that has both a plain rule and a control."""
     found: list[Transfer] = []
-    for conditions in frame.conditions:
-        contenders = frame.contenders(conditions)
-        for who in contenders:
+    for view in frame.views:
+        contenders = view.contenders
+        for who in filter(is_federated, contenders):
             plain, control = plain_of(who, contenders), control_of(who, contenders)
-            if not is_federated(who) or plain is None or control is None:
-                continue
-            transfer = _transfer(frame, conditions, who, plain, control)
-            if transfer.to_control.by_problem:
-                found.append(transfer)
+            if plain is not None and control is not None:
+                transfer = _transfer(view, who, plain, control)
+                found += [transfer] if transfer.to_control.by_problem else []
     return found
 
 
 def _transfer(
-    frame: Frame,
-    conditions: Conditions,
-    who: Contender,
-    plain: Contender,
-    control: Contender,
+    view: View, who: Contender, plain: Contender, control: Contender
 ) -> Transfer:
-    three = [
-        {p: frame.regrets(conditions, p, k) for p in frame.problems(conditions)}
-        for k in (who, plain, control)
-    ]
+    three = [view.regrets(k) for k in (who, plain, control)]
     # The two parts add up to the whole only over the same pairs.
     ours, plains, controls = (_common(table, three) for table in three)
     return Transfer(
-        conditions=conditions,
+        view=view,
         who=who,
         to_plain=compare(ours, plains),
         to_control=compare(ours, controls),
@@ -120,9 +116,7 @@ def _common(
     }
 
 
-def _table(frame: Frame, found: list[Transfer]) -> Table:
-    conditions = dict.fromkeys(transfer.conditions for transfer in found)
-    references = [note for c in conditions for note in in_box_notes(frame, c)]
+def _table(found: list[Transfer]) -> Table:
     return Table(
         name=NAME,
         title="The gain over the plain rule, split",
@@ -142,11 +136,11 @@ def _table(frame: Frame, found: list[Transfer]) -> Table:
                 words(transfer.conditions.label),
                 words(transfer.who.label),
                 _ratio_cell(transfer.to_plain),
-                lower_cell(transfer.to_plain),
+                lower_cell(transfer.to_plain.problem_means),
                 _test_cell(transfer.to_plain),
                 _ratio_cell(transfer.control_to_plain),
                 _ratio_cell(transfer.to_control),
-                lower_cell(transfer.to_control),
+                lower_cell(transfer.to_control.problem_means),
                 _test_cell(transfer.to_control),
             )
             for transfer in found
@@ -155,7 +149,7 @@ def _table(frame: Frame, found: list[Transfer]) -> Table:
             "Ratios are geometric means, below 1 is a gain; the second line is the "
             "mean log ratio ± its standard error over functions. Tests: over all "
             "(function, seed) pairs, and below over the functions' means.",
-            *dict.fromkeys(references),
+            *dict.fromkeys(note for t in found for note in in_box_notes(t.view)),
         ),
     )
 
