@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import guidefbo
 from guidefbo.core.arrays import Matrix, Values
 from guidefbo.core.files import write_atomically
-from guidefbo.core.run_record import RunRecord
+from guidefbo.core.run_record import RUN_FORMAT, RUN_VERSION
 from guidefbo.core.space.form import space_to_form
 from guidefbo.core.space.space import Space
 from guidefbo.metrics.regret import mean_simple_regret
@@ -102,32 +102,40 @@ class Trace:
         return f"mean best {self.metric.name}{unit}"
 
     def to_record(self) -> dict[str, Any]:
-        """Return the run record as JSON values."""
-        record = RunRecord(
-            curve=self.mean_simple_regret,
-            regret_in_box=self.regret_in_box,
-            mean_metric=self.mean_metric,
-            metric={} if self.metric is None else asdict(self.metric),
-            best_value=self.best_value,
-            optima=self.optima,
-            maximum=self.maximum,
-            num_honest=self.num_honest,
-            space=space_to_form(self.space),
-            sites=self.sites,
-            held_out=self.held_out,
-            source=self.source,
-            scalars=self.scalars,
-            scalars_paper=self.scalars_paper or {},
-            num_bytes=self.num_bytes,
-            seconds=self.seconds,
-            environment={
+        """Return the run record as JSON values, without what is not known."""
+        arrays = {
+            "mean_simple_regret": self.mean_simple_regret,
+            "regret_inbox": self.regret_in_box,
+            "mean_metric": self.mean_metric,
+            "best_value": self.best_value,
+            "optima": self.optima,
+            "held_out": self.held_out,
+        }
+        others = {
+            "environment": {
                 "guidefbo": guidefbo.__version__,
                 "python": platform.python_version(),
                 "numpy": np.__version__,
                 "scipy": scipy.__version__,
             },
-        )
-        return record.to_form(self.spec.to_dict())
+            "metric": None if self.metric is None else asdict(self.metric),
+            "scalars": self.scalars,
+            "scalars_paper": self.scalars_paper,
+            "bytes": self.num_bytes,
+            "seconds": self.seconds,
+            "space": space_to_form(self.space),
+            "maximum": self.maximum,
+            "num_honest": self.num_honest,
+            "sites": list(self.sites) or None,
+            "source": self.source or None,
+        }
+        return {
+            "format": RUN_FORMAT,
+            "version": RUN_VERSION,
+            "spec": self.spec.to_dict(),
+            **{name: a.tolist() for name, a in arrays.items() if a is not None},
+            **{name: value for name, value in others.items() if value is not None},
+        }
 
     @property
     def evaluations(self) -> dict[str, NDArray[Any]]:
