@@ -11,9 +11,10 @@ from guidefbo.core.errors import DataError
 from guidefbo.experiments.change import change_study
 from guidefbo.experiments.notes import note_on
 from guidefbo.experiments.plan import plan_rows
-from guidefbo.experiments.results import Call, MethodNote, pack_study, read_study
+from guidefbo.experiments.results import pack_study, read_study
 from guidefbo.experiments.store import Store, known_outcomes
 from guidefbo.experiments.study import parse_study
+from guidefbo.experiments.study_json import Call, MethodNote
 
 STUDY = parse_study(
     {

@@ -13,9 +13,10 @@ from tests.experiments.tiny import NUM_RUNS, call, records, start, write_study
 
 from guidefbo.core.errors import SettingsError
 from guidefbo.experiments.commit import code_commit
-from guidefbo.experiments.results import Row, pack_study, read_study
+from guidefbo.experiments.results import pack_study, read_study
 from guidefbo.experiments.run import make_plan, run_study
 from guidefbo.experiments.study import load_study
+from guidefbo.experiments.study_json import Row
 from guidefbo.experiments.workers import run_rows
 
 LONG = 15

@@ -7,7 +7,9 @@ from dataclasses import asdict
 import numpy as np
 
 from guidefbo.experiments.notes import note_on
-from guidefbo.experiments.results import MethodNote, Outcome, Row, StudyResults
+from guidefbo.experiments.outcome import Outcome
+from guidefbo.experiments.results import StudyResults
+from guidefbo.experiments.study_json import MethodNote, Row
 from guidefbo.methods.registry import method_names
 
 PROBLEMS = ("ackley", "levy", "sphere")

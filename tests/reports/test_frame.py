@@ -3,7 +3,8 @@ from tests.reports.studies import Folder, run, spec
 
 from guidefbo.canvas import COLOURS
 from guidefbo.experiments.notes import note_on
-from guidefbo.experiments.results import MethodNote, read_study
+from guidefbo.experiments.results import read_study
+from guidefbo.experiments.study_json import MethodNote
 from guidefbo.methods.registry import all_methods, find_method
 from guidefbo.reports.conditions import Conditions, slug
 from guidefbo.reports.contenders import Contender

@@ -5,9 +5,10 @@ import pytest
 from tests.reports.studies import Folder, finals_of, run, spec
 
 from guidefbo.experiments.plan import plan_rows
-from guidefbo.experiments.results import Call, read_study
+from guidefbo.experiments.results import read_study
 from guidefbo.experiments.store import Store
 from guidefbo.experiments.study import load_study
+from guidefbo.experiments.study_json import Call
 from guidefbo.reports.again import commands, introduction
 from guidefbo.reports.frame import lay_out
 from guidefbo.reports.sections.ablation import ablation_section

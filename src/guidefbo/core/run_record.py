@@ -27,18 +27,26 @@ def is_number(value: Any) -> bool:
 
 def numbers_of(value: Any) -> Values | None:
     """Return a list of such numbers, one or more, as an array; None for others."""
-    listed = cast(list[Any], value) if isinstance(value, list) else []
+    listed = list_of(value)
     is_curve = bool(listed) and all(map(is_number, listed))
     return np.array(listed, dtype=np.float64) if is_curve else None
 
 
 def numbers(value: Any) -> dict[str, float]:
     """Return the entries of a table that are numbers."""
-    pairs = cast(dict[str, Any], value).items() if isinstance(value, dict) else ()
-    return {str(k): float(v) for k, v in pairs if is_number(v)}
+    return {str(k): float(v) for k, v in table_of(value).items() if is_number(v)}
 
 
 def texts(value: Any) -> dict[str, str]:
     """Return the entries of a table as texts."""
-    pairs = cast(dict[str, Any], value).items() if isinstance(value, dict) else ()
-    return {str(k): str(v) for k, v in pairs}
+    return {str(k): str(v) for k, v in table_of(value).items()}
+
+
+def table_of(value: Any) -> dict[str, Any]:
+    """Return a table, an empty one in place of anything else."""
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """Return a list, an empty one in place of anything else."""
+    return cast(list[Any], value) if isinstance(value, list) else []

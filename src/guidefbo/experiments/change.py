@@ -14,7 +14,13 @@ from typing import Any, cast
 from guidefbo.core.errors import SettingsError, refuse_unknown
 from guidefbo.core.settings import number_or_text
 from guidefbo.experiments.plan import DEFAULT_METHOD
-from guidefbo.experiments.study import RUN_FIELDS, Study, Table, check_values
+from guidefbo.experiments.study import (
+    RUN_FIELDS,
+    Study,
+    Table,
+    as_list,
+    check_values,
+)
 from guidefbo.methods.registry import find_method
 
 FIELDS = RUN_FIELDS - {"settings"}
@@ -102,7 +108,7 @@ def _methods_of(study: Study) -> set[str]:
     """Return every method that a run of the study may have."""
     given = [grid.get("method", DEFAULT_METHOD) for grid in study.grids]
     given += [t["method"] for t in study.variants.values() if "method" in t]
-    return {str(name) for names in given for name in _items(names)}
+    return {str(name) for names in given for name in as_list(names)}
 
 
 def _mapped(
@@ -116,8 +122,4 @@ def _without(table: Table, names: Collection[str]) -> Table:
 
 
 def _written(value: Any) -> str:
-    return ",".join(map(str, _items(value)))
-
-
-def _items(value: Any) -> list[Any]:
-    return cast(list[Any], value) if isinstance(value, list) else [value]
+    return ",".join(map(str, as_list(value)))

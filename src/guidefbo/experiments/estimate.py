@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from statistics import mean
 from typing import Any
 
-from guidefbo.experiments.results import Outcome, Row
+from guidefbo.experiments.outcome import Outcome
+from guidefbo.experiments.study_json import Row
 from guidefbo.methods.registry import find_method
 
 FULL_RUN = 16 * 50

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from guidefbo.core.checks import is_whole_number
 from guidefbo.core.errors import DataError, SpaceError
-from guidefbo.core.run_record import is_number, numbers_of, texts
+from guidefbo.core.run_record import is_number, list_of, numbers_of, texts
 from guidefbo.core.space.form import space_from_form
 from guidefbo.core.space.parameters import Choice
 from guidefbo.core.space.space import Space
@@ -29,7 +29,8 @@ from guidefbo.experiments.evaluations_file import (
     read_evaluations,
 )
 from guidefbo.experiments.outcome import Outcome
-from guidefbo.experiments.results import Row, load_form
+from guidefbo.experiments.results import load_form
+from guidefbo.experiments.study_json import Row
 from guidefbo.metrics.regret import (
     best_so_far,
     cumulative_regret,
@@ -207,12 +208,9 @@ def _best(
         initial = int(row.spec["num_initial"])
         best = best_so_far(sign * kept.values.T)[initial - 1 :]
         return sign * best
-    listed = form.get("best_value")
-    if not isinstance(listed, list) or not listed:
-        return None
-    rows = [numbers_of(item) for item in cast(list[Any], listed)]
+    rows = [numbers_of(item) for item in list_of(form.get("best_value"))]
     whole = [item for item in rows if item is not None]
-    if len(whole) < len(rows) or len({len(item) for item in whole}) > 1:
+    if len(whole) < len(rows) or len({len(item) for item in whole}) != 1:
         return None
     return np.stack(whole)
 
@@ -226,8 +224,7 @@ def _space(form: Mapping[str, Any], kept: RunEvaluations | None) -> Space | None
 
 
 def _sites(form: Mapping[str, Any], num_agents: int) -> tuple[str, ...]:
-    listed = form.get("sites")
-    sites = tuple(map(str, cast(list[Any], listed))) if isinstance(listed, list) else ()
+    sites = tuple(map(str, list_of(form.get("sites"))))
     return sites if len(sites) == num_agents else ()
 
 

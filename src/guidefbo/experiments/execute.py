@@ -17,7 +17,8 @@ from guidefbo.core.designs import sobol
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.experiments.commit import code_commit, with_commit
 from guidefbo.experiments.evaluations_file import EVALUATIONS
-from guidefbo.experiments.results import FAILURE_FORMAT, SIMILARITY_FORMAT, VERSION
+from guidefbo.experiments.results import FAILURE_FORMAT, SIMILARITY_FORMAT
+from guidefbo.experiments.study_json import VERSION
 from guidefbo.methods.plugins import Plugin, load_plugin
 from guidefbo.methods.record import Method
 from guidefbo.methods.registry import find_method

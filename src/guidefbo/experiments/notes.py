@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from guidefbo.experiments.results import MethodNote, Row
+from guidefbo.experiments.study_json import MethodNote, Row
 from guidefbo.methods.record import Method
 from guidefbo.methods.registry import find_method
 

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Values
 from guidefbo.core.errors import DataError
-from guidefbo.core.run_record import Numbers, is_number, numbers, numbers_of, texts
+from guidefbo.core.run_record import (
+    Numbers,
+    is_number,
+    list_of,
+    numbers,
+    numbers_of,
+    texts,
+)
 from guidefbo.experiments.keys import Code, code_text
 
 DIGITS = 7
@@ -147,6 +154,5 @@ def _metric(form: Mapping[str, str]) -> dict[str, str]:
 
 def _site_finals(form: Mapping[str, Any]) -> NDArray[np.float64] | None:
     """Return what each site reached: said by a pack, the last best values of a run."""
-    best = form.get("best_value")
-    last = cast(list[Any], best)[-1] if isinstance(best, list) and best else None
+    last = next(reversed(list_of(form.get("best_value"))), None)
     return numbers_of(form.get("site_finals", last))

@@ -17,8 +17,8 @@ from guidefbo.core.errors import SettingsError, refuse_unknown
 from guidefbo.core.settings import Setting
 from guidefbo.experiments.fingerprint import Codes
 from guidefbo.experiments.keys import base_of, run_key
-from guidefbo.experiments.results import Row
-from guidefbo.experiments.study import Study, Table, require_repetitions
+from guidefbo.experiments.study import Study, Table, as_list, require_repetitions
+from guidefbo.experiments.study_json import Row
 from guidefbo.methods.registry import find_method
 from guidefbo.problems.library import PROBLEMS
 from guidefbo.simulation.spec import RunSpec
@@ -189,11 +189,11 @@ def _axes_of(grid: Table) -> dict[str, list[Any]]:
     for key, value in grid.items():
         if key == "settings":
             for name, item in cast(Table, value).items():
-                axes[f"settings.{name}"] = _as_list(item)
+                axes[f"settings.{name}"] = as_list(item)
         elif key == "problem" and value == ALL:
             axes[key] = list(PROBLEMS)
         elif key not in ("name", "repetitions"):
-            axes[key] = _as_list(value)
+            axes[key] = as_list(value)
     return axes
 
 
@@ -288,7 +288,3 @@ def _same(asked: str, present: str | None) -> bool:
         return float(asked) == float(present)
     except ValueError:
         return asked == present
-
-
-def _as_list(value: Any) -> list[Any]:
-    return cast(list[Any], value) if isinstance(value, list) else [value]

@@ -10,17 +10,12 @@ from guidefbo.core.errors import SettingsError
 from guidefbo.experiments.estimate import estimate_seconds
 from guidefbo.experiments.fingerprint import PACKAGE
 from guidefbo.experiments.keys import base_of, is_same_code
+from guidefbo.experiments.outcome import Outcome
 from guidefbo.experiments.plan import plan_rows
-from guidefbo.experiments.results import (
-    FAILURE_FORMAT,
-    Call,
-    Outcome,
-    Row,
-    keys_by_run,
-    read_study,
-)
+from guidefbo.experiments.results import FAILURE_FORMAT, keys_by_run, read_study
 from guidefbo.experiments.store import Store, is_better, known_outcomes
 from guidefbo.experiments.study import Study
+from guidefbo.experiments.study_json import Call, Row
 from guidefbo.experiments.workers import BACKENDS, cluster, run_rows
 from guidefbo.methods.plugins import Plugin, load_plugin
 

@@ -21,21 +21,19 @@ from guidefbo.experiments.evaluations_file import (
 )
 from guidefbo.experiments.keys import base_of, is_same_code, spec_key
 from guidefbo.experiments.notes import notes_on
+from guidefbo.experiments.outcome import Outcome
 from guidefbo.experiments.plan import merge_rows
 from guidefbo.experiments.results import (
     FAILURE_FORMAT,
-    Call,
-    Outcome,
-    Row,
     StudyResults,
     keys_by_run,
     load_form,
     read_outcomes,
     read_study,
     record_of,
-    study_form,
 )
 from guidefbo.experiments.study import Study
+from guidefbo.experiments.study_json import Asked, Call, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +71,18 @@ class Store:
                 f"{study.name!r}. Name another folder with --out."
             )
         merged = merge_rows(study, former.rows if former else (), rows)
-        described = StudyResults(
+        described = Asked(
             name=study.name,
             title=study.title,
             text=study.text,
             sections=study.sections,
             rows=merged,
-            outcomes={},
-            failures={},
             definition=study.definition,
             calls=_calls(study, former, rows, merged, call),
             methods={**(former.methods if former else {}), **notes_on(rows)},
             code=_code(former, rows),
         )
-        text = json.dumps(study_form(described), indent=1, allow_nan=False)
+        text = json.dumps(described.to_form(), indent=1, allow_nan=False)
         write_atomically(form, text + "\n")
 
     def done(self, rows: Iterable[Row]) -> dict[str, Outcome]:

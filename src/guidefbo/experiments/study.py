@@ -148,7 +148,7 @@ def load_study(name_or_path: str) -> Study:
 
 def _plugins(form: Any, folder: Path) -> tuple[Plugin, ...]:
     """Load the plugins of a study, which lie beside it."""
-    names = _as_list(form)
+    names = as_list(form)
     for name in names:
         if not isinstance(name, str) or Path(name).name != name:
             raise SettingsError(
@@ -217,7 +217,7 @@ def _grid(item: Any, common: Table, variants: Mapping[str, Table]) -> Table:
     own = _fields(item, "[[grid]]", also=frozenset({"name", "variant", "repetitions"}))
     if "repetitions" in own:
         require_repetitions(own["repetitions"])
-    for name in _as_list(own.get("variant", [])):
+    for name in as_list(own.get("variant", [])):
         if name not in variants:
             refuse_unknown("variant", str(name), variants)
     if not isinstance(own.get("name", ""), str):
@@ -265,7 +265,7 @@ def check_values(name: str, value: Any, where: str) -> None:
     """Refuse what no field of a run can be; the run itself checks the rest."""
     if value == []:
         raise SettingsError(f"{where} gives no value for {name}.")
-    for item in _as_list(value):
+    for item in as_list(value):
         if not isinstance(item, str | bool) and not is_finite_number(item):
             raise SettingsError(
                 f"{where} must give a text or a finite number for {name}, or a list "
@@ -286,13 +286,13 @@ def _with_names(form: Any, records: list[Method]) -> Any:
     return form
 
 
-def _as_list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
+    """Return the values of a field: those of a list, or a single one."""
     return cast(list[Any], value) if isinstance(value, list) else [value]
 
 
 def _sections(form: Any) -> tuple[str, ...]:
-    listed = cast(list[Any], form) if isinstance(form, list) else [form]
-    return tuple(_one_of("section", item, SECTIONS) for item in listed)
+    return tuple(_one_of("section", item, SECTIONS) for item in as_list(form))
 
 
 def _one_of(kind: str, value: Any, known: tuple[str, ...]) -> str:

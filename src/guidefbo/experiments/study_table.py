@@ -15,13 +15,13 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import open_atomically
-from guidefbo.core.run_record import is_number
+from guidefbo.core.run_record import is_number, table_of
 from guidefbo.experiments import results as files
 from guidefbo.experiments.evaluation_rows import (
     MEASURED,
@@ -33,7 +33,8 @@ from guidefbo.experiments.evaluation_rows import (
     read_run,
     rows_of,
 )
-from guidefbo.experiments.results import Row, StudyResults
+from guidefbo.experiments.results import StudyResults
+from guidefbo.experiments.study_json import Row
 
 FIELDS = (
     *("problem", "method", "seed", "level", "common_shift", "noise", "noise_units"),
@@ -185,8 +186,7 @@ def require_evaluations(table: StudyTable) -> None:
 
 
 def _settings_of(row: Row) -> dict[str, Any]:
-    settings = row.spec.get("settings")
-    return cast(dict[str, Any], settings) if isinstance(settings, dict) else {}
+    return table_of(row.spec.get("settings"))
 
 
 def _scalar(value: Any) -> Any:

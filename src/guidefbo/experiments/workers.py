@@ -18,7 +18,7 @@ from typing import Any
 
 from guidefbo.core.errors import FedBOError, SettingsError
 from guidefbo.experiments.execute import execute, failure
-from guidefbo.experiments.results import Row
+from guidefbo.experiments.study_json import Row
 from guidefbo.methods.plugins import Plugin
 from guidefbo.methods.record import Method
 from guidefbo.problems.files import code_of, is_file

@@ -6,8 +6,9 @@ They are given as far as the study's files record them.
 import shlex
 import tomllib
 
-from guidefbo.experiments.results import Call, StudyResults
+from guidefbo.experiments.results import StudyResults
 from guidefbo.experiments.shipped import shipped_files
+from guidefbo.experiments.study_json import Call
 
 DECISIVE = ("measure", "first_seed", "common", "grid", "variants")
 """Entries of a study that decide which runs it has; repetitions are said."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from guidefbo.experiments.results import MethodNote, Row
+from guidefbo.experiments.study_json import MethodNote, Row
 from guidefbo.reports.conditions import field_of, short
 
 

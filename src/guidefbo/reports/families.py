@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from guidefbo.experiments.results import MethodNote
+from guidefbo.experiments.study_json import MethodNote
 from guidefbo.reports.contenders import Contender
 
 REFERENCE = "ucb"

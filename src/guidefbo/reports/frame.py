@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from guidefbo.core.arrays import Values
-from guidefbo.experiments.results import Outcome, Row, StudyResults
+from guidefbo.experiments.outcome import Outcome
+from guidefbo.experiments.results import StudyResults
+from guidefbo.experiments.study_json import Row
 from guidefbo.reports.conditions import Conditions, Field, field_of
 from guidefbo.reports.contenders import Contender, contenders_of, identity_of
 from guidefbo.reports.measure import REGRET, Measure, measure_of

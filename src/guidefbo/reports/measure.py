@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from guidefbo.experiments.results import Outcome
+from guidefbo.experiments.outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from guidefbo.core.arrays import Values
-from guidefbo.experiments.results import Outcome
+from guidefbo.experiments.outcome import Outcome
 from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.contenders import Contender
 from guidefbo.reports.families import is_federated, plain_of

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from guidefbo.experiments.results import Row, StudyResults
+from guidefbo.experiments.results import StudyResults
+from guidefbo.experiments.study_json import Row
 from guidefbo.reports.again import commands, introduction
 from guidefbo.reports.formats import count_cell
 from guidefbo.reports.frame import Frame

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from guidefbo.experiments.results import Outcome
+from guidefbo.experiments.outcome import Outcome
 from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.contenders import Contender
 from guidefbo.reports.drawings import Dot, Stand, draw_stands

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from guidefbo.experiments.results import Row
+from guidefbo.experiments.study_json import Row
 from guidefbo.reports.conditions import Conditions, Field, field_of, short
 from guidefbo.reports.contenders import setting_text, settings_of
 from guidefbo.reports.drawings import Scan, draw_scans
