@@ -12,6 +12,18 @@ from guidefbo.core.files import InputError, read_file
 SEPARATORS = ",;\t"
 MAX_TABLE = 16 << 20
 """Bytes of a table."""
+FORMULA = ("=", "+", "-", "@")
+"""How a text begins that a spreadsheet would compute."""
+
+
+def cell_text(text: str) -> str:
+    """Return a text as a cell of a table that a spreadsheet does not compute.
+
+    >>> cell_text("=1+1"), cell_text("two words")
+    ("'=1+1", 'two words')
+    """
+    line = " ".join(text.split())
+    return f"'{line}" if line.startswith(FORMULA) else line
 
 
 def read_cells(path: Path, names: Collection[str]) -> list[list[str]]:

@@ -5,14 +5,12 @@ anywhere: only the arrays below are read, none is larger than its run allows, an
 that is cut off or does not fit the run is refused.
 """
 
-import math
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, Self, cast
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
+from typing import Any, Self, cast
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 from numpy.lib import format as npy
@@ -20,21 +18,18 @@ from numpy.typing import NDArray
 
 from guidefbo.core.checks import is_whole_number
 from guidefbo.core.errors import DataError
-from guidefbo.core.files import InputError, read_file, write_atomically
+from guidefbo.core.files import InputError, write_atomically
+from guidefbo.core.npz import Array, Shape, read_arrays
 
 EVALUATIONS = "evaluations"
 """Entry of a record that has its arrays, on the way from a worker to the disk."""
 ENDING = ".npz"
 MAX_FILE = 1 << 30
 """Bytes of a file."""
-MAX_NUMBERS = 10**8
-"""Numbers in one array: the most that a run may have."""
 ROUNDING = 1e-9
 """How far a query may lie outside the unit cube."""
 DATE = (1980, 1, 1, 0, 0, 0)
 """No time in the file: equal runs give equal bytes."""
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -92,27 +87,20 @@ def read_evaluations(path: Path, spec: Mapping[str, Any]) -> RunEvaluations:
     """
     agents, initial, rounds = _sizes(spec, path)
     table = (agents, initial + rounds)
-    shapes: dict[str, tuple[int | None, ...]] = {
+    shapes: dict[str, Shape] = {
         "queries": (*table, None),
         "observations": table,
         "values": table,
         "chosen": (rounds + 1, agents),
     }
+    expected = {name: (shape, DTYPES[name]) for name, shape in shapes.items()}
     try:
-        with ZipFile(BytesIO(read_file(path, MAX_FILE))) as archive:
-            arrays = {
-                name: _read(archive, name, shape) for name, shape in shapes.items()
-            }
-    except (
-        # The second line: compressions and encryption that zipfile does not know.
-        *(InputError, BadZipFile, KeyError, ValueError, EOFError, zlib.error),
-        *(NotImplementedError, RuntimeError, OSError),
-    ) as error:
+        found = RunEvaluations(**read_arrays(path, MAX_FILE, expected))
+    except InputError as error:
         raise DataError(
             f"{path} holds no evaluations of its run: {error}. Remove it and its "
             "record, and run the study again."
         ) from error
-    found = RunEvaluations(**arrays)
     _check(found, initial, path)
     return found
 
@@ -123,31 +111,6 @@ def _sizes(spec: Mapping[str, Any], path: Path) -> list[int]:
     if len(counts) < len(sizes) or min(counts) < 0:
         raise DataError(f"{path} belongs to a run that does not say its size: {sizes}.")
     return counts
-
-
-def _read(archive: ZipFile, name: str, shape: tuple[int | None, ...]) -> Array:
-    """Return one array of the shape it must have; None is any length."""
-    with archive.open(f"{name}.npy") as file:
-        found, kind = _head(file)
-        fits = len(found) == len(shape) and all(
-            length in (None, given) for length, given in zip(shape, found, strict=True)
-        )
-        if not fits or kind != DTYPES[name] or math.prod(found) > MAX_NUMBERS:
-            raise ValueError(f"{name} has shape {found} and type {kind}")
-        size = math.prod(found) * kind.itemsize
-        data = file.read(size + 1)
-    if len(data) != size:
-        raise ValueError(f"{name} has {len(data)} bytes, expected {size}")
-    return np.frombuffer(data, dtype=kind).reshape(found)
-
-
-def _head(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    if npy.read_magic(file) != (1, 0):
-        raise ValueError("it is of another version of the format")
-    shape, is_fortran, kind = npy.read_array_header_1_0(file)
-    if is_fortran or any(length < 0 for length in shape):
-        raise ValueError(f"an array has shape {shape}, column by column")
-    return shape, kind
 
 
 def _check(found: RunEvaluations, num_initial: int, path: Path) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import open_atomically
 from guidefbo.core.run_record import is_number, table_of
+from guidefbo.core.table_text import cell_text
 from guidefbo.experiments import results as files
 from guidefbo.experiments.evaluation_rows import (
     MEASURED,
@@ -43,8 +44,6 @@ FIELDS = (
 """Fields of a run, in the order of their columns."""
 SETTING = "settings."
 """Before the name of a setting."""
-FORMULA = ("=", "+", "-", "@")
-"""How a text begins that a spreadsheet would compute."""
 
 
 def read_study(path: str | Path) -> "StudyTable":
@@ -205,5 +204,4 @@ def _cells(column: Column) -> list[Any]:
 def _cell(value: Any) -> Any:
     if not isinstance(value, str):
         return "" if value is None else value
-    line = " ".join(value.split())
-    return f"'{line}" if line.startswith(FORMULA) else line
+    return cell_text(value)

@@ -3,17 +3,15 @@
 import csv
 import io
 
+from guidefbo.core.table_text import cell_text
 from guidefbo.reports.table import Cell, Datum, Table
-
-FORMULA = ("=", "+", "-", "@")
-"""How a text begins that a spreadsheet would compute."""
 
 
 def to_csv(table: Table) -> str:
     """Return the table; a cell that holds several numbers becomes several columns."""
     parts = _parts(table)
     head = [
-        _safe(f"{name} {part}".strip())
+        cell_text(f"{name} {part}".strip())
         for name, named in zip(table.columns, parts, strict=True)
         for part in named
     ]
@@ -49,9 +47,4 @@ def _datum(cell: Cell, part: str) -> Datum:
 def _written(value: Datum) -> str:
     if value is None:
         return ""
-    return _safe(value) if isinstance(value, str) else repr(value)
-
-
-def _safe(text: str) -> str:
-    line = " ".join(text.split())
-    return f"'{line}" if line.startswith(FORMULA) else line
+    return cell_text(value) if isinstance(value, str) else repr(value)

@@ -9,9 +9,6 @@ References:
     Benchmark Problems for HPO", NeurIPS Datasets and Benchmarks (2021).
 """
 
-import io
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guidefbo.core.errors import DataError
-from guidefbo.core.files import InputError, read_file
+from guidefbo.core.files import InputError
+from guidefbo.core.npz import read_arrays
 from guidefbo.core.space.parameters import Int
 from guidefbo.core.space.space import Space
 from guidefbo.problems.datasets.find import find_dataset
@@ -45,16 +43,6 @@ NUM_SEEDS = 5
 """Training runs of each setting."""
 MAX_BYTES = 20_000_000
 """Most bytes of the file; the real one has 3.2 million."""
-READING_ERRORS = (
-    InputError,
-    zipfile.BadZipFile,
-    zlib.error,
-    KeyError,
-    ValueError,
-    EOFError,
-    RuntimeError,  # encrypted, or packed in a way that Python does not know
-)
-"""What a file that is not of this form can end in."""
 
 Table = NDArray[np.float64]
 """One accuracy a setting and seed: a grid of settings, seeds on the last axis."""
@@ -111,37 +99,17 @@ def hpobench_mlp(seed: int = 0) -> Tasks:
 
 def read_tables(folder: Path) -> list[Table]:
     """Return the table of each site, or refuse a file that is not of this form."""
-    path = folder / FILE
+    path, shape = folder / FILE, (*LEVELS.values(), NUM_SEEDS)
     try:
-        with zipfile.ZipFile(io.BytesIO(read_file(path, MAX_BYTES))) as archive:
-            return [_read_table(archive, site) for site in SITES]
-    except READING_ERRORS as error:
+        expected = {site: (shape, np.dtype("<f8")) for site in SITES}
+        tables = read_arrays(path, MAX_BYTES, expected)
+        for site, table in tables.items():
+            if not np.all((table >= 0.0) & (table <= 1.0)):
+                raise InputError(f"{site} holds numbers that are no accuracies")
+    except InputError as error:
         raise DataError(
             f"Expected {path} to be a NumPy archive with an array for each of "
             f"{', '.join(SITES)}, but {error}. Get the file again: "
             "`guidefbo data fetch hpobench_mlp`."
         ) from error
-
-
-def _read_table(archive: zipfile.ZipFile, site: str) -> Table:
-    """Return one array, looked at before its numbers are read.
-
-    NumPy's own reader makes room for what a header claims, which may be anything.
-    """
-    expected = (*LEVELS.values(), NUM_SEEDS)
-    with archive.open(f"{site}.npy") as file:
-        if np.lib.format.read_magic(file) != (1, 0):
-            raise ValueError(f"{site} is not in version 1.0 of NumPy's format")
-        shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
-        if shape != expected or is_fortran or dtype != np.dtype("<f8"):
-            raise ValueError(
-                f"{site} is a {dtype} array of shape {shape}, not a float64 one of "
-                f"{expected} in C order"
-            )
-        data = file.read(int(np.prod(expected)) * dtype.itemsize + 1)
-    table = np.frombuffer(data, dtype=np.float64)
-    if table.size != np.prod(expected):
-        raise ValueError(f"{site} holds {table.size} numbers")
-    if not np.all((table >= 0.0) & (table <= 1.0)):
-        raise ValueError(f"{site} holds numbers that are no accuracies from 0 to 1")
-    return table.reshape(expected)
+    return list(tables.values())
