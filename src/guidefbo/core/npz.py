@@ -61,13 +61,14 @@ def _read(archive: ZipFile, name: str, shape: Shape, kind: "np.dtype[Any]") -> A
             given >= 0 and length in (None, given)
             for length, given in zip(shape, found, strict=True)
         )
-        is_expected = fits and found_kind == kind and not is_fortran
-        if not is_expected or math.prod(found) > MAX_NUMBERS:
+        if not fits or found_kind != kind or is_fortran:
             order = ", column by column" if is_fortran else ""
             raise ValueError(
                 f"{name} is a {found_kind} array of shape {found}{order}, not a {kind} "
                 f"one of {shape} in C order"
             )
+        if math.prod(found) > MAX_NUMBERS:
+            raise ValueError(f"{name} has shape {found}: too many numbers to be read")
         size = math.prod(found) * kind.itemsize
         data = file.read(size + 1)
     if len(data) != size:
