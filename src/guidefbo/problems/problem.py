@@ -16,8 +16,7 @@ from guidefbo.core.checks import is_finite_number, shown
 from guidefbo.core.errors import DataError, SpaceError
 from guidefbo.core.space.space import Space
 from guidefbo.problems.own import Function, Observer
-from guidefbo.problems.wrappers.noise import Noise
-from guidefbo.problems.wrappers.normalise import ScaleOutput
+from guidefbo.problems.synthetic.maps import Noise, ScaleOutput
 
 
 class Measured(NamedTuple):

@@ -11,6 +11,7 @@ from tests.real_data import real_folder
 
 from guidefbo.core.errors import DataError
 from guidefbo.methods.registry import find_method
+from guidefbo.problems.library import find_problem
 from guidefbo.problems.realworld.activity import activity, split_in_halves
 from guidefbo.problems.realworld.har import read_har
 from guidefbo.simulation.simulate import simulate
@@ -122,7 +123,7 @@ def test_another_subject_s_windows_change_nobody_else(folder: Path) -> None:
 
 
 def test_the_space_and_the_settings_are_those_of_the_paper(folder: Path) -> None:
-    tasks = activity()
+    tasks = find_problem("activity").tasks(0)
     low, high = (tasks.space.from_unit(np.full(3, u)) for u in (0.0, 1.0))
     assert low == pytest.approx({"batch_size": 20, "l2": 1e-6, "learning_rate": 1e-2})
     assert high == pytest.approx({"batch_size": 60, "l2": 1.0, "learning_rate": 0.1})

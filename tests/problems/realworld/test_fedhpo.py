@@ -11,6 +11,7 @@ from sklearn.ensemble import RandomForestRegressor
 
 from guidefbo.core.errors import DataError, SettingsError
 from guidefbo.core.streams import Streams
+from guidefbo.problems.library import find_problem
 from guidefbo.problems.realworld import fedhpo_table
 from guidefbo.problems.realworld.fedhpo import fedhpo
 from guidefbo.problems.realworld.fedhpo_official import ARCHIVE, TRUST
@@ -101,7 +102,7 @@ def test_tables_that_cannot_be_read_are_refused(tmp_path):
 
 
 def test_the_problem_as_it_ships():
-    tasks = fedhpo()
+    tasks = find_problem("fedhpo").tasks(0)
     assert tasks.names == GRAPHS
     assert (tasks.goal, tasks.noise) == ("max", 1e-4)
     assert (tasks.num_initial, tasks.num_rounds) == (30, 50)

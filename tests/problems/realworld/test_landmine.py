@@ -18,6 +18,7 @@ from tests.real_data import real_folder
 
 from guidefbo.core.errors import DataError, FedBOError
 from guidefbo.methods.registry import find_method
+from guidefbo.problems.library import find_problem
 from guidefbo.problems.realworld.landmine import FILE, landmine, read_landmine
 from guidefbo.problems.realworld.svm import area_under_curve
 from guidefbo.simulation.simulate import simulate
@@ -103,7 +104,7 @@ def test_every_repetition_has_the_same_folds(folder: Path) -> None:
 
 
 def test_the_space_and_the_settings_are_those_of_the_paper(folder: Path) -> None:
-    tasks = landmine()
+    tasks = find_problem("landmine").tasks(0)
     low, high = (tasks.space.from_unit(np.full(2, u)) for u in (0.0, 1.0))
     assert low == pytest.approx({"C": 1e-4, "gamma": 1e-2})
     assert high == pytest.approx({"C": 10.0, "gamma": 10.0})

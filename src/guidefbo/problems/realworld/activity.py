@@ -97,10 +97,7 @@ def activity(seed: int = 0) -> Tasks:
         names=[f"subject-{subject}" for subject in subjects],
         noise=1e-4,
         metric="accuracy",
-        num_initial=30,
-        num_rounds=50,
         settings={"num_paths": 350, "sampler": "exact"},
-        is_costly=True,
         source="UCI Human Activity Recognition Using Smartphones (Anguita et al., "
         "ESANN 2013), a softmax regression for each subject",
     )

@@ -1,6 +1,6 @@
 """The problems on real data: what a listing says of them before any data are read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import ModuleType
 
@@ -26,7 +26,9 @@ class RealProblem:
 
     def make(self, seed: int) -> Tasks:
         """Return its tasks. The data are looked for now."""
-        return getattr(self._module, self._name)(seed=seed)
+        tasks = getattr(self._module, self._name)(seed=seed)
+        budget = {"num_initial": self.num_initial, "num_rounds": self.num_rounds}
+        return replace(tasks, **budget, is_costly=self.is_costly)
 
     def data_code(self) -> dict[str, str]:
         """Return what its numbers depend on and the package's version does not tell.

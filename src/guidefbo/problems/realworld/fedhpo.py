@@ -109,8 +109,6 @@ def _tasks(
         optima=optima,
         held_out=held_out,
         metric="validation accuracy",
-        num_initial=30,
-        num_rounds=50,
         settings={"num_paths": 300, "sampler": "exact"},
         source=source,
     )

@@ -87,8 +87,6 @@ def hpobench_mlp(seed: int = 0) -> Tasks:
         observers=[lookup.observe for lookup in lookups],
         optima=[lookup.best() for lookup in lookups],
         metric="validation accuracy",
-        num_initial=6,
-        num_rounds=15,
         source=(
             "HPOBench (Eggensperger et al. 2021): a multilayer perceptron on eight "
             "data sets, complete table of 30 000 settings, an observation is one of "

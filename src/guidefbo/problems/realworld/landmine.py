@@ -82,10 +82,7 @@ def landmine(seed: int = 0) -> Tasks:
         noise=1e-4,
         held_out=held_out,
         metric="AUC",
-        num_initial=30,
-        num_rounds=50,
         settings={"num_paths": 100, "merge_threshold": 0.03},
-        is_costly=True,
         source="Landmine data of Xue et al., JMLR 8 (2007), an RBF-SVM for each field",
     )
 

@@ -122,8 +122,6 @@ def suzuki(seed: int = 0) -> Tasks:
         optima=[float(r.at(r.optimum()[None])[0]) for r in reactions],
         metric="yield",
         unit="%",
-        num_initial=5,
-        num_rounds=15,
         source=(
             "Reizman et al. (React. Chem. Eng. 1:658, 2016): four Suzuki couplings, "
             "each emulated by a Gaussian process fitted to about 96 experiments; "

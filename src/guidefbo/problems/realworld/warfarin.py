@@ -96,8 +96,6 @@ def warfarin(seed: int = 0) -> Tasks:
         held_out=[held_out.share for _, held_out in cohorts],
         metric="patients within 20 %",
         unit="%",
-        num_initial=15,
-        num_rounds=35,
         source=(
             "International Warfarin Pharmacogenetics Consortium (N. Engl. J. Med. "
             "360:753, 2009): stable doses and genotypes by clinic; retrospective, not "

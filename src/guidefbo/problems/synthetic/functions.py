@@ -1,6 +1,7 @@
 """The twelve synthetic functions of the study, with box, scale and optimum."""
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -9,101 +10,81 @@ from guidefbo.problems.synthetic import formulas, optima, wells
 from guidefbo.problems.synthetic.function import SyntheticFunction
 from guidefbo.problems.synthetic.wells import Wells
 
-ACKLEY = SyntheticFunction(
+_down_to_zero = partial(SyntheticFunction, maximum=optima.zero, is_global=True)
+"""A function whose smallest value, 0, is the smallest anywhere."""
+_centred = partial(_down_to_zero, maximiser=optima.everywhere(0.0))
+"""One that has it at the raw origin."""
+
+ACKLEY = _centred(
     name="ackley",
     domain=(-32.768, 32.768),
     output_scale=20.0,
     landscape="multimodal",
     function=formulas.ackley,
-    maximiser=optima.everywhere(0.0),
-    maximum=optima.zero,
-    is_global=True,
     wells=Wells(grids=(wells.every(1.0),)),
 )
-LEVY = SyntheticFunction(
+LEVY = _down_to_zero(
     name="levy",
     domain=(-10.0, 10.0),
     output_scale=200.0,
     landscape="multimodal",
     function=formulas.levy,
     maximiser=optima.everywhere(1.0),
-    maximum=optima.zero,
-    is_global=True,
     wells=Wells(grids=(wells.levy,)),
 )
-GRIEWANK = SyntheticFunction(
+GRIEWANK = _centred(
     name="griewank",
     domain=(-600.0, 600.0),
     output_scale=200.0,
     landscape="multimodal",
     function=formulas.griewank,
-    maximiser=optima.everywhere(0.0),
-    maximum=optima.zero,
-    is_global=True,
     wells=Wells(grids=(wells.griewank,)),
 )
-RASTRIGIN = SyntheticFunction(
+RASTRIGIN = _centred(
     name="rastrigin",
     domain=(-5.12, 5.12),
     output_scale=200.0,
     landscape="highly multimodal",
     function=formulas.rastrigin,
-    maximiser=optima.everywhere(0.0),
-    maximum=optima.zero,
-    is_global=True,
     wells=Wells(grids=(wells.every(1.0),)),
 )
-WEIERSTRASS = SyntheticFunction(
+WEIERSTRASS = _centred(
     name="weierstrass",
     domain=(-0.5, 0.5),
     output_scale=50.0,
     landscape="irregular, multimodal",
     function=formulas.weierstrass,
-    maximiser=optima.everywhere(0.0),
-    maximum=optima.zero,
-    is_global=True,
     wells=Wells(grids=tuple(wells.every(3.0**-k) for k in range(4)), is_smooth=False),
 )
-ELLIPSOID = SyntheticFunction(
+ELLIPSOID = _centred(
     name="ellipsoid",
     domain=(-5.12, 5.12),
     output_scale=2000.0,
     landscape="ill-conditioned bowl",
     function=formulas.ellipsoid,
-    maximiser=optima.everywhere(0.0),
-    maximum=optima.zero,
-    is_global=True,
 )
-SPHERE = SyntheticFunction(
+SPHERE = _centred(
     name="sphere",
     domain=(-5.0, 5.0),
     output_scale=200.0,
     landscape="unimodal",
     function=formulas.sphere,
-    maximiser=optima.everywhere(0.0),
-    maximum=optima.zero,
-    is_global=True,
 )
-ZAKHAROV = SyntheticFunction(
+ZAKHAROV = _centred(
     name="zakharov",
     domain=(-5.0, 5.0),
     output_scale=1e7,
     landscape="plate-shaped",
     function=formulas.zakharov,
-    maximiser=optima.everywhere(0.0),
-    maximum=optima.zero,
-    is_global=True,
 )
-ROSENBROCK = SyntheticFunction(
+ROSENBROCK = _down_to_zero(
     name="rosenbrock",
     domain=(-2.048, 2.048),
     output_scale=5000.0,
     landscape="narrow curved valley",
     function=formulas.rosenbrock,
     maximiser=optima.everywhere(1.0),
-    maximum=optima.zero,
     min_dim=2,
-    is_global=True,
 )
 MICHALEWICZ = SyntheticFunction(
     name="michalewicz",
@@ -115,16 +96,13 @@ MICHALEWICZ = SyntheticFunction(
     maximum=optima.michalewicz_maximum,
     wells=Wells(grids=(wells.michalewicz,), is_centred=False),
 )
-POWELL = SyntheticFunction(
+POWELL = _centred(
     name="powell",
     domain=(-5.0, 5.0),
     output_scale=5000.0,
     landscape="non-separable, in blocks of four coordinates",
     function=formulas.powell,
-    maximiser=optima.everywhere(0.0),
-    maximum=optima.zero,
     min_dim=4,
-    is_global=True,
 )
 STYBLINSKI_TANG = SyntheticFunction(
     name="styblinski-tang",

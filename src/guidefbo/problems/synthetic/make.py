@@ -18,12 +18,16 @@ from guidefbo.problems.heterogeneity import (
 )
 from guidefbo.problems.problem import Problem, SyntheticTask
 from guidefbo.problems.synthetic.function import SyntheticFunction
-from guidefbo.problems.wrappers.noise import Noise
-from guidefbo.problems.wrappers.normalise import ScaleOutput, ToRaw, ToSearch
-from guidefbo.problems.wrappers.rotate import Rotate
-from guidefbo.problems.wrappers.shift import Shift
-from guidefbo.problems.wrappers.sign import Negate
-from guidefbo.problems.wrappers.stack import Stack
+from guidefbo.problems.synthetic.maps import (
+    Negate,
+    Noise,
+    Rotate,
+    ScaleOutput,
+    Shift,
+    Stack,
+    ToRaw,
+    ToSearch,
+)
 
 MAX_DIM = 1000
 """Largest number of coordinates of a synthetic problem."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Point, frozen_array
 from guidefbo.problems.synthetic import formulas
-from guidefbo.problems.wrappers.sign import Negate
+from guidefbo.problems.synthetic.maps import Negate
 
 _GRID_POINTS = 65
 _GRID_ROUNDS = 10

@@ -8,7 +8,7 @@ import numpy as np
 
 from guidefbo.core.arrays import Matrix, Point, Points, Values
 from guidefbo.problems.synthetic.function import SyntheticFunction
-from guidefbo.problems.wrappers.stack import Stack
+from guidefbo.problems.synthetic.maps import Stack
 
 STEP = 1e-6
 """Step of the finite differences, as a share of the box width."""

@@ -8,12 +8,16 @@ from hypothesis.extra.numpy import arrays
 
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.problems.synthetic.functions import FUNCTIONS
-from guidefbo.problems.wrappers.noise import Noise
-from guidefbo.problems.wrappers.normalise import ScaleOutput, ToRaw, ToSearch
-from guidefbo.problems.wrappers.rotate import Rotate
-from guidefbo.problems.wrappers.shift import Shift
-from guidefbo.problems.wrappers.sign import Negate
-from guidefbo.problems.wrappers.stack import Stack
+from guidefbo.problems.synthetic.maps import (
+    Negate,
+    Noise,
+    Rotate,
+    ScaleOutput,
+    Shift,
+    Stack,
+    ToRaw,
+    ToSearch,
+)
 
 POINTS = arrays(float, (5, 2), elements=st.floats(-10, 10))
 QUARTER_TURN = np.array([[0.0, -1.0], [1.0, 0.0]])

@@ -1,1 +1,0 @@
-"""One-purpose maps that turn a base function into an agent's task."""
