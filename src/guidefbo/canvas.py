@@ -93,6 +93,25 @@ def panels(figure: Any, number: int, y_label: str = "value") -> list[Any]:
     return axes_in_order[:number]
 
 
+def new_panels(
+    number: int, columns: int, size: tuple[float, float], rest: tuple[float, float]
+) -> tuple[Any, list[Any]]:
+    """Return a figure and so many axes of it in rows.
+
+    Args:
+        number: Number of axes.
+        columns: How many stand in a row.
+        size: Width and height of each, in inches.
+        rest: Width and height that the figure has beside them.
+    """
+    rows = -(-number // columns)
+    figure = new_figure(None, rest[0] + size[0] * columns, rest[1] + size[1] * rows)
+    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for spare in axes[number:]:
+        spare.remove()
+    return figure, axes[:number]
+
+
 def save_figure(figure: Any, path: str | Path | None) -> Any:
     """Write the figure, whole or not at all, where there is a path; return it."""
     if path is not None:

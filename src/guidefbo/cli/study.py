@@ -11,7 +11,7 @@ from guidefbo.cli.plugins import (
     load_plugins,
     trust_pickles,
 )
-from guidefbo.cli.speech import console, errors, notice, sentences
+from guidefbo.cli.speech import console, errors, notice, print_list, sentences
 from guidefbo.core.errors import SettingsError
 
 app = typer.Typer(
@@ -77,10 +77,7 @@ def list_() -> None:
     """List the studies that come with guidefbo."""
     from guidefbo.experiments.study import list_studies
 
-    rows = list_studies()
-    width = max(len(name) for name, _ in rows)
-    for name, title in rows:
-        typer.echo(f"{name:<{width}}  {title}")
+    print_list(list_studies())
 
 
 @app.command()
@@ -180,7 +177,6 @@ def report(
 ) -> None:
     """Write tables (md, csv, tex), figures (png, svg) and one HTML page."""
     with sentences():
-        from guidefbo.core.errors import SettingsError
         from guidefbo.reports.report import write_report
 
         if out is None and folders[0].is_file():

@@ -12,6 +12,7 @@ from guidefbo.canvas import (
     caption,
     legend_below,
     new_figure,
+    new_panels,
     number_ticks,
     tidy,
 )
@@ -79,15 +80,13 @@ class Stand:
 def draw_stands(stands: Sequence[Stand], names: Sequence[str]) -> Any:
     """Draw panels beside each other, a row for each name, the first on top."""
     columns = min(len(stands), 3)
-    rows = -(-len(stands) // columns)
     height = 1.0 + 0.26 * max(len(names), 3)
-    figure = new_figure(None, 1.9 + 3.4 * columns, 0.4 + height * rows)
-    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
+    figure, grid = new_panels(len(stands), columns, (3.4, height), (1.9, 0.4))
     handles: dict[str, Any] = {}
     dots = [dot for stand in stands for dot in stand.dots.values()]
     ends = [d.place + sign * (d.error or 0.0) for d in dots for sign in (-1.0, 1.0)]
     ends += [dot.papers for dot in dots if dot.papers is not None]
-    for n, (axes, stand) in enumerate(zip(grid, stands, strict=False)):
+    for n, (axes, stand) in enumerate(zip(grid, stands, strict=True)):
         _draw_stand(axes, stand, names, handles)
         if n % columns == 0:
             axes.set_yticks(range(len(names)), [caption(name, 30) for name in names])
@@ -102,8 +101,6 @@ def draw_stands(stands: Sequence[Stand], names: Sequence[str]) -> Any:
             _factor_ticks(axes, ends)
             axes.axvline(0.0, color="black", linewidth=1.0, zorder=1)
             axes.xaxis.label.set_size(9)
-    for axes in grid[len(stands) :]:
-        axes.remove()
     if len(handles) > 1:
         legend_below(figure, list(handles.values()), list(handles))
     return figure
@@ -251,8 +248,8 @@ class Scan:
 
 def draw_scans(scans: Mapping[tuple[str, str], Scan], y_label: str) -> Any:
     """Draw a panel for every pair of a setting and a problem."""
-    columns = len(dict.fromkeys(problem for _, problem in scans))
-    grid, figure = _grid(len(scans), 3.4, 2.4, columns=min(columns, 4))
+    columns = min(len({problem for _, problem in scans}), 4)
+    figure, grid = new_panels(len(scans), columns, (3.4, 2.4), (0.5, 1.0))
     handles: dict[str, Any] = {}
     for axes, ((axis, problem), scan) in zip(grid, scans.items(), strict=True):
         x = np.arange(len(scan.values), dtype=np.float64)
@@ -275,20 +272,3 @@ def draw_scans(scans: Mapping[tuple[str, str], Scan], y_label: str) -> Any:
 
 def _with_gaps(values: Sequence[float | None]) -> Values:
     return np.array([math.nan if v is None else v for v in values], dtype=np.float64)
-
-
-def _grid(
-    number: int, width: float, height: float, columns: int | None = None
-) -> tuple[list[Any], Any]:
-    """Return so many axes in rows, and their figure."""
-    columns = columns or _columns(number)
-    rows = -(-number // columns)
-    figure = new_figure(None, 0.5 + width * columns, 1.0 + height * rows)
-    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for spare in axes[number:]:
-        spare.remove()
-    return axes[:number], figure
-
-
-def _columns(number: int) -> int:
-    return 4 if number > 6 else 3 if number > 4 else min(number, 2)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from guidefbo.canvas import caption, draw_band, log_scale, new_figure, tidy
+from guidefbo.canvas import caption, draw_band, log_scale, new_panels, tidy
 from guidefbo.core.arrays import Values
 
 MOST_BANDS = 5
@@ -52,22 +52,18 @@ def draw_panels(panels: Sequence[Panel], x_label: str) -> Any:
     longest = max(len(line.word) for panel in panels for line in panel.lines)
     widest = 4 if len(panels) > 6 and most <= FEW else 3 if len(panels) > 4 else 2
     columns = min(len(panels), widest)
-    rows = -(-len(panels) // columns)
     width = 3.0 + 0.075 * min(longest, 22)
     height = max(2.7, 0.75 + 1.15 * NAME_INCHES * most)
-    figure = new_figure(None, 0.4 + width * columns, 0.4 + height * rows)
-    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for axes, panel in zip(grid, panels, strict=False):
+    figure, grid = new_panels(len(panels), columns, (width, height), (0.4, 0.4))
+    for axes, panel in zip(grid, panels, strict=True):
         _draw_panel(axes, panel, height - 0.75)
-    for axes in grid[len(panels) - columns : len(panels)]:
+    for axes in grid[len(panels) - columns :]:
         axes.set_xlabel(x_label, fontsize=10)
-    for axes in grid[len(panels) :]:
-        axes.remove()
     labels = {panel.y_label for panel in panels}
     if len(labels) == 1:
         figure.supylabel(caption(labels.pop(), 60), fontsize=11)
     else:
-        for axes, panel in zip(grid, panels, strict=False):
+        for axes, panel in zip(grid, panels, strict=True):
             axes.set_ylabel(caption(panel.y_label, 36), fontsize=9)
     return figure
 
