@@ -27,6 +27,8 @@ from guidefbo.agent.dataset import Dataset
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.streams import Streams
 
+PACKAGES = ("optuna", "torch")
+"""What computes the runs beside this file: their versions stand in the runs' keys."""
 RULES = {
     "tpe": "Optuna's tree-structured Parzen estimator",
     "gp": "Optuna's Gaussian process",

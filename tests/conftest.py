@@ -9,6 +9,7 @@ tests hand wrong types to the doors that must refuse them with a sentence.
 import os
 import signal
 import sys
+import tempfile
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -39,6 +40,17 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("suite")
+
+
+def pytest_configure(config):
+    """Keep what the package remembers, and its tests' programs too, out of the home.
+
+    Between two runs of the suite it is kept beside what pytest remembers.
+    """
+    cache = getattr(config, "cache", None)
+    made = tempfile.mkdtemp if cache is None else lambda: cache.mkdir("user")
+    folder = str(made())
+    os.environ["XDG_CACHE_HOME"] = os.environ["XDG_DATA_HOME"] = folder
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from guidefbo.problems.datasets.folders import cache_folder, data_folder
+
 ROOT = Path(__file__).parents[1]
 KERNELS = ROOT / "scripts" / "kernels.py"
 
@@ -71,3 +73,10 @@ def test_a_kernel_is_what_it_says(kernels):
     other = call(sys.executable, KERNELS, "--verify", "avx2", **environment)
     assert other.returncode == 1
     assert "expected OpenBLAS Haswell" in other.stderr
+
+
+def test_the_suite_writes_nothing_into_the_users_folders():
+    for folder in (cache_folder(), data_folder()):
+        assert Path.home() / ".cache" not in folder.parents
+        assert Path.home() / ".local" not in folder.parents
+        assert os.environ["XDG_CACHE_HOME"] in map(str, folder.parents)

@@ -6,6 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from tests.experiments.test_plugins import (  # noqa: F401
 from tests.experiments.tiny import NUM_RUNS, records, write_study
 
 import guidefbo as gf
+from guidefbo.core.errors import SettingsError
 from guidefbo.experiments.fingerprint import NO_FILE, Codes
 from guidefbo.experiments.keys import (
     base_of,
@@ -150,6 +152,19 @@ def test_a_problem_in_a_file_is_that_file(tmp_path):
     former = code_of(name)
     path.write_text(TASKS.replace("0.5", "0.6"))
     assert code_of(name) == HERE | {"tasks.py": digest(path)} != former
+
+
+def test_packages_that_a_file_names_are_part_of_its_code(tmp_path):
+    named = 'PACKAGES = ["numpy", "no-such-package"]\n'
+    found = {"numpy": np.__version__, "no-such-package": "not installed"}
+    path = plugin_of(tmp_path, named + TASKS, "tasks.py")
+    assert code_of(f"{path}:bowls") == HERE | {"tasks.py": digest(path)} | found
+    mine = plugin_of(tmp_path, named + PLUGIN.source)
+    load_plugin(Plugin.read(mine))
+    assert code_of("sphere", "bold") == HERE | {"mine.py": digest(mine)} | found
+    path.write_text("PACKAGES = 'numpy'\n" + TASKS)
+    with pytest.raises(SettingsError, match="must be a list of names of"):
+        code_of(f"{path}:bowls")
 
 
 def test_an_installed_record_is_its_package(tmp_path):

@@ -26,6 +26,7 @@ from guidefbo.methods.guide import STRATEGY as GUIDE
 from guidefbo.methods.plugins import Plugin, load_plugin
 from guidefbo.methods.rules.ucb import RULE as UCB
 from guidefbo.problems import library
+from guidefbo.problems.realworld.fedhpo_official import TRUST
 from guidefbo.problems.synthetic.functions import FUNCTIONS
 from guidefbo.reports.frame import lay_out
 from guidefbo.reports.looks import looks_of
@@ -54,6 +55,15 @@ method = ["relay-bold", "bold", "relay-ucb", "ucb"]
 settings.boldness = 2.0
 """
 NUM_RUNS = 16
+TRUSTING = """
+import os
+import guidefbo as gf
+
+def values():
+    trust = float(os.environ.get("GUIDEFBO_TRUST_PICKLE") == "1")
+    space = gf.Space(x=gf.Float(0, 1))
+    return gf.Tasks(space, [lambda v: trust], num_initial=2, num_rounds=0)
+"""
 
 
 @pytest.fixture
@@ -191,7 +201,7 @@ def test_a_study_in_worker_processes(here, tmp_path):
     assert records(out) == records(here)
 
 
-def test_a_study_on_a_cluster(here, cluster, tmp_path):  # noqa: F811
+def test_a_study_on_a_cluster(here, cluster, tmp_path, monkeypatch):  # noqa: F811
     """The workers have no such file: its text travels with the runs."""
     pytest.importorskip("distributed")
     address, _ = cluster
@@ -200,6 +210,16 @@ def test_a_study_on_a_cluster(here, cluster, tmp_path):  # noqa: F811
     done = call("run", write_study(tmp_path), "--plugin", file, *words)
     assert done.returncode == 0, done.stderr
     assert records(out) == records(here)
+    # So does the word that pickles are trusted, for the runs of which it was said.
+    trusting = f"{plugin_of(tmp_path, TRUSTING, 'trusting.py')}:values"
+    study = parse_study({"common": {"problem": trusting, "method": "ucb"}})
+    for trust in ("1", "0"):
+        monkeypatch.setenv(TRUST, trust)
+        place = tmp_path / f"trust-{trust}"
+        where = {"backend": "dask", "address": address}
+        run_study(study, place, repetitions=1, **where)
+        (outcome,) = read_study(place).outcomes.values()
+        assert outcome.final == float(trust)
 
 
 def test_a_report_needs_no_plugin(here, tmp_path):

@@ -14,6 +14,7 @@ import guidefbo as gf
 from guidefbo.agent.dataset import Dataset
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.streams import Streams
+from guidefbo.experiments.fingerprint import Codes
 from guidefbo.methods.plugins import Plugin, load_plugin
 from guidefbo.methods.registry import find_method
 
@@ -66,6 +67,9 @@ def test_plugin_brings_two_methods():
         method = find_method(name)
         assert method.strategy.solver is not None
         assert method.server({}) is None
+    assert {"optuna", "torch"} <= Codes().of(
+        {"problem": "suzuki", "method": name}
+    ).keys()
 
 
 def test_constraints_are_refused(rivals):

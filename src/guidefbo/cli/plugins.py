@@ -1,6 +1,5 @@
 """`--plugin FILE.py`: methods and problems of one's own."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,9 +31,9 @@ TrustPickle = Annotated[
 def trust_pickles(is_trusted: bool) -> None:
     """Let this process and its workers open the pickles of an official archive."""
     if is_trusted:
-        from guidefbo.problems.realworld.fedhpo_official import TRUST
+        from guidefbo.problems.realworld import fedhpo_official
 
-        os.environ[TRUST] = "1"
+        fedhpo_official.trust_pickles()
 
 
 def load_plugins(paths: list[Path] | None) -> "tuple[Plugin, ...]":

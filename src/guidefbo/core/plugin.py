@@ -4,11 +4,15 @@ It is code of the person who names it, and runs as such.
 """
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
+from typing import Any, cast
 
+from guidefbo.core.checks import shown
 from guidefbo.core.errors import FedBOError, SettingsError
 from guidefbo.core.files import InputError, read_file
 
@@ -46,6 +50,22 @@ class Plugin:
         """Fingerprint of the code."""
         return sha256(self.source.encode()).hexdigest()[:12]
 
+    @property
+    def packages(self) -> dict[str, str]:
+        """Versions of the packages that the file names in PACKAGES, by name.
+
+        What they compute is part of what the file computes.
+        """
+        names: Any = getattr(self.load(), "PACKAGES", ())
+        if not isinstance(names, list | tuple) or not all(
+            isinstance(name, str) for name in cast(Sequence[Any], names)
+        ):
+            raise SettingsError(
+                f"PACKAGES of {self.name} must be a list of names of installed "
+                f"packages, got {shown(names)}."
+            )
+        return {name: _version(name) for name in cast(Sequence[str], names)}
+
     def load(self) -> ModuleType:
         """Run the code and return its module; once a process."""
         name = f"guidefbo_plugin_{self.digest}"
@@ -75,3 +95,10 @@ class Plugin:
                 line = trace.tb_lineno
             trace = trace.tb_next
         return "" if line is None else f", line {line},"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except (PackageNotFoundError, ValueError):
+        return "not installed"

@@ -26,6 +26,7 @@ from guidefbo.metrics.similarity import task_similarity
 from guidefbo.metrics.timing import StageClock
 from guidefbo.problems.files import given_code
 from guidefbo.problems.library import make_problem
+from guidefbo.problems.realworld.fedhpo_official import trust_pickles
 from guidefbo.simulation.simulate import run
 from guidefbo.simulation.spec import RunSpec
 
@@ -42,6 +43,7 @@ def execute(
     plugins: Sequence[Plugin] = (),
     records: Sequence[Method] = (),
     files: Sequence[Plugin] = (),
+    trusts_pickle: bool = False,
 ) -> tuple[str, dict[str, Any]]:
     """Return the key and the record of a row, or the record of its failure.
 
@@ -54,10 +56,14 @@ def execute(
         plugins: Methods and problems of one's own, loaded once a process.
         records: Methods of one's own, entered once a process.
         files: Python files that problems are in, as they were when the study began.
+        trusts_pickle: Whether pickles of an official archive may be opened, as was said
+            where the study began.
     """
     if is_worker and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
+        if is_worker:
+            trust_pickles(trusts_pickle)
         for plugin in plugins:
             load_plugin(plugin)
         for record in records:

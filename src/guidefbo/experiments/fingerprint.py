@@ -2,8 +2,9 @@
 
 A problem or a method may come from a plugin file, from a file that the problem names,
 from an installed package, or be entered by hand. The sha256 of such a file and the
-version of such a package are part of the run's key. What a file imports is not. Where a
-problem of the package has two sources of its numbers, it says which one is in use.
+version of such a package are part of the run's key. What a file imports is not, unless
+the file names the package: PACKAGES = ["optuna"]. Where a problem of the package has
+two sources of its numbers, it says which one is in use.
 """
 
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 import guidefbo
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.files import InputError, read_file
-from guidefbo.methods.plugins import source_of
+from guidefbo.methods.plugins import Plugin, source_of
 from guidefbo.methods.record import Rule, Strategy
 from guidefbo.methods.registry import GROUPS, RULES, STRATEGIES, find_method
 from guidefbo.problems.files import code_of, file_of, is_file
@@ -65,7 +66,7 @@ def _of_problem(name: str) -> Iterable[tuple[str, str]]:
         code = code_of(name)
         if code is None:
             return [(file_of(name).name, _digest_of(file_of(name)))]
-        return [(Path(code.name).name, sha256(code.source.encode()).hexdigest())]
+        return _of_file(code)
     for real in REAL_PROBLEMS:
         if real.name == name:
             return real.data_code().items()
@@ -79,12 +80,18 @@ def _of_record(record: Record, group: str) -> Iterable[tuple[str, str]]:
     """Return where a record comes from that is no part of the package."""
     plugin = source_of(record)
     if plugin is not None:
-        return [(Path(plugin.name).name, sha256(plugin.source.encode()).hexdigest())]
+        return _of_file(plugin)
     for point in entry_points(group=group, name=record.name):
         if point.dist is not None and _brings(point, record):
             return [(point.dist.name, point.dist.version)]
     files = [(path.name, _digest_of(path)) for path in _files_of(record)]
     return files or [(record.name, NO_FILE)]
+
+
+def _of_file(code: Plugin) -> Iterable[tuple[str, str]]:
+    """Return a user's file and the packages that it says it computes with."""
+    digest = sha256(code.source.encode()).hexdigest()
+    return [(Path(code.name).name, digest), *code.packages.items()]
 
 
 def _brings(point: EntryPoint, record: Record) -> bool:

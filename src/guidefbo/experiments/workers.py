@@ -22,6 +22,7 @@ from guidefbo.experiments.study_json import Row
 from guidefbo.methods.plugins import Plugin
 from guidefbo.methods.record import Method
 from guidefbo.problems.files import code_of, is_file
+from guidefbo.problems.realworld.fedhpo_official import is_trusted
 
 BACKENDS = ("local", "dask", "ray")
 """Names of the places."""
@@ -78,6 +79,7 @@ def run_rows(
         plugins=tuple(plugins),
         records=tuple(records),
         files=_problem_files(waiting.values()),
+        trusts_pickle=is_trusted(None),
     )
     while waiting:
         begun: dict[str, Row] = {}

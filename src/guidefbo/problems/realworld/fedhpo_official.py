@@ -57,6 +57,11 @@ def is_trusted(trust_pickle: bool | None) -> bool:
     return os.environ.get(TRUST) == "1" if trust_pickle is None else trust_pickle
 
 
+def trust_pickles(is_trusted: bool = True) -> None:
+    """Say whether this process, and those it starts, may open the pickles."""
+    os.environ[TRUST] = str(int(is_trusted))
+
+
 def read_forests(graphs: tuple[str, ...]) -> list[Forests]:
     """Open the pickles of the archive, with a warning, and return one part a graph.
 
