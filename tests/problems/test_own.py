@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import guidefbo as gf
-from guidefbo.core.errors import DataError, SettingsError
+from guidefbo.core.errors import DataError, OptimumWarning, SettingsError
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.problems.files import code_of, read_tasks
 from guidefbo.problems.library import find_problem, make_problem
@@ -93,6 +93,55 @@ def test_a_changed_file_is_read_again(tmp_path):
     assert find_problem(f"{path}:f").num_agents == 2
     path.write_text(text + "SITES = 5\n")
     assert find_problem(f"{path}:f").num_agents == 5
+
+
+def test_another_seed_may_have_other_sites(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import guidefbo as gf\n"
+        "def f(seed):\n"
+        "    space = gf.Space(x=gf.Float(0, 1))\n"
+        "    return gf.Tasks(space, [lambda v: v['x']] * (2 + seed), num_initial=2,\n"
+        "                    num_rounds=0)\n"
+    )
+    name = f"{path}:f"
+    for seed in (0, 2, 1):
+        assert find_problem(name, seed).num_agents == 2 + seed
+        trace = gf.simulate(name, method="ucb", seed=seed)
+        assert trace.best_value.shape == (1, 2 + seed)
+    with pytest.raises(SettingsError, match="has 3 sites with seed 1, got num_agents"):
+        gf.simulate(name, method="ucb", seed=1, num_agents=4)
+
+
+@pytest.mark.parametrize("text", ["import near\n", "def f():\n    import near.by\n"])
+@pytest.mark.parametrize("place", ["near.py", "near/__init__.py"])
+def test_a_module_beside_the_file_is_no_part_of_it(tmp_path, text, place):
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    (tmp_path / place).write_text("")
+    (tmp_path / "mine.py").write_text(text)
+    words = r"near lies beside it, and only the text .* PACKAGES = \['near'\]"
+    with pytest.raises(SettingsError, match=words):
+        find_problem(f"{tmp_path / 'mine.py'}:f")
+    (tmp_path / place).unlink()
+    with pytest.raises(SettingsError, match=r"No module named 'near'$"):
+        find_problem(f"{tmp_path / 'mine.py'}:f")
+
+
+@pytest.mark.parametrize(("goal", "optima"), [("max", [0.5, 9.0]), ("min", [9.0, 0.5])])
+def test_a_stated_optimum_that_is_beaten_gives_a_warning(tmp_path, goal, optima):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import guidefbo as gf\n"
+        "def f():\n"
+        "    space = gf.Space(x=gf.Float(0, 1))\n"
+        f"    return gf.Tasks(space, [lambda v: 1.0 + 0 * v['x']] * 2, goal={goal!r},\n"
+        f"                    optima={optima}, num_initial=2, num_rounds=0)\n"
+    )
+    words = "site-0 reached 1, better than its stated optimum"
+    with pytest.warns(OptimumWarning, match=words) as caught:
+        trace = gf.simulate(f"{path}:f", method="ucb")
+    assert len(caught) == 1
+    assert trace.mean_simple_regret is not None
 
 
 @pytest.mark.parametrize(

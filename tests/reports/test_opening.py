@@ -323,6 +323,38 @@ def test_what_was_measured_otherwise_does_not_stand_beside():
     assert view.finals("a", ucb) == {0: 1.0, 1: 2.0}
     assert view.finals("a", nei) == {}
     assert not view.is_complete("a", nei)
+    assert view.left_out("a") == {nei: [0]}
+
+
+def test_runs_that_are_left_out_are_named():
+    """The goal of the problem changed: what the new file measures counts."""
+    study = Tasks(sections=["regret", "curves"]).add("a", "ucb", [1.0, 2.0])
+    loss = {"name": "loss", "direction": "min"}
+    study.add("a", "nei", [3.0], metric=loss).add("a", "guide-nei", [4.0], metric=loss)
+    results = study.results()
+    former = dict.fromkeys(("row0", "row1"), "tasks.py 0123")
+    object.__setattr__(results, "other_code", former)
+    frame = lay_out(results)
+    (view,) = frame.views
+    assert view.measure("a").name == "loss"
+    assert [list(view.finals("a", who)) for who in view.contenders] == [[], [0], [0]]
+    said = (
+        "Left out on a, since their values are not mean loss, lower is better: ucb "
+        "(seeds 0, 1). The file of the problem has changed; make them again with "
+        "--redo."
+    )
+    sections = {section.name: section for section in write_sections(frame)}
+    for table in tables_of(sections["regret"]) + tables_of(sections["realworld"]):
+        assert said in table.notes
+    assert said in sections["curves"].blocks[-1].notes
+
+
+def test_a_stated_optimum_that_is_beaten_is_told():
+    study = Tasks().add("a", "ucb", [1.0], curve_regret=np.array([2.0, 1.0, -0.5]))
+    study.add("b", "ucb", [1.0], curve_regret=np.array([2.0, 1.0, -1e-9]))
+    (table,) = tables_of(regret_section(lay_out(study.results())))
+    (note,) = [note for note in table.notes if "below zero" in note]
+    assert note.startswith("On a a run was better than the optimum")
 
 
 def test_the_view_of_a_metric_leaves_the_first_rounds_out():

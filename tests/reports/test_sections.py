@@ -5,7 +5,7 @@ import pytest
 from tests.reports.studies import Folder, finals_of, run, spec
 
 from guidefbo.experiments.plan import plan_rows
-from guidefbo.experiments.results import read_study
+from guidefbo.experiments.results import pack_study, read_study
 from guidefbo.experiments.store import Store
 from guidefbo.experiments.study import load_study
 from guidefbo.experiments.study_json import Call
@@ -380,14 +380,23 @@ def again(folder):
 def test_commands_are_quoted(tmp_path):
     definition = {"common": {"level": [1, 2]}, "grid": [{"method": ["ucb", "nei"]}]}
     calls = [{"where": ["level=2", "method=ucb"], "repetitions": 2}]
-    folder = Folder(tmp_path / "s", name="a b", definition=definition, calls=calls)
+    folder = Folder(tmp_path / "a s", name="a b", definition=definition, calls=calls)
     folder.add(spec(seed=0)).add(spec(seed=1))
     said, (first, second) = again(folder)
     assert "in place of a b.toml (it does not come with guidefbo)" in said
     assert first == (
         "guidefbo study run 'a b.toml' --where level=2 --where method=ucb "
-        "--repetitions 2 --out 'results/a b'"
+        f"--repetitions 2 --out '{tmp_path}/a s'"
     )
+    assert second == f"guidefbo study report '{tmp_path}/a s'"
+
+
+def test_commands_of_a_pack_name_a_folder_for_it(tmp_path):
+    folder = Folder(tmp_path / "s", name="a b").add(spec())
+    pack = tmp_path / "p.json.gz"
+    pack.write_bytes(pack_study(read_study(folder.save())))
+    first, second = commands(read_study(pack))
+    assert first == "guidefbo study run 'a b.toml' --out 'results/a b'"
     assert second == "guidefbo study report 'results/a b' --out 'reports/a b'"
 
 
@@ -396,7 +405,7 @@ def test_calls_that_are_not_recorded_are_not_guessed(tmp_path):
     folder = Folder(tmp_path / "s", name="own", definition=definition)
     said, lines = again(folder.add(spec(seed=0)).add(spec(seed=1)))
     assert "whether it was narrowed is not recorded" in said
-    assert lines[:-1] == ("guidefbo study run own.toml --out results/own",)
+    assert lines[:-1] == (f"guidefbo study run own.toml --out {tmp_path}/s",)
 
 
 def test_commands_are_those_that_were_given(tmp_path):
@@ -410,9 +419,9 @@ def test_commands_are_those_that_were_given(tmp_path):
     assert "not recorded" not in said
     assert lines[:-1] == (
         "guidefbo study run own.toml --where beta=2,4 --where method=ucb "
-        "--repetitions 3 --out results/own",
+        f"--repetitions 3 --out {tmp_path}/s",
         "guidefbo study run own.toml --change num_rounds=2 --change level=1,2 "
-        "--repetitions 1 --out results/own",
+        f"--repetitions 1 --out {tmp_path}/s",
     )
 
 

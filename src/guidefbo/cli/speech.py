@@ -15,6 +15,7 @@ from guidefbo.core.errors import (
     FallbackWarning,
     FedBOError,
     GuidanceWarning,
+    OptimumWarning,
     UploadWarning,
 )
 
@@ -27,7 +28,7 @@ ALONE = 3
 """Exit code of an exchange that gave nothing; the agent works on alone."""
 INTERRUPTED = 130
 """Exit code of a shell command ended by Ctrl-C."""
-OURS = (FallbackWarning, GuidanceWarning, UploadWarning)
+OURS = (FallbackWarning, GuidanceWarning, OptimumWarning, UploadWarning)
 
 
 @contextmanager

@@ -44,6 +44,10 @@ class UploadWarning(UserWarning):
     """An upload does not fit the others and was left out."""
 
 
+class OptimumWarning(UserWarning):
+    """A value is better than the optimum that was stated for its site."""
+
+
 class FallbackWarning(UserWarning):
     """The model could not be used; the point fills the space instead."""
 

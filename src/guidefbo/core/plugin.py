@@ -84,8 +84,28 @@ class Plugin:
             kind = "" if isinstance(error, FedBOError) else f"{type(error).__name__}: "
             raise SettingsError(
                 f"{self.name}{self._line_of(error)} cannot be loaded: {kind}{error}"
+                f"{self.advice(error)}"
             ) from error
         return module
+
+    def advice(self, error: BaseException) -> str:
+        """Return what to do where a module beside the file was not found.
+
+        Only the text of the file travels to workers, and only it is part of a run's
+        key, so that modules beside it are not looked for.
+        """
+        name = error.name if isinstance(error, ModuleNotFoundError) else None
+        if name is None:
+            return ""
+        folder, stem = Path(self.name).parent, name.partition(".")[0]
+        beside = [folder / f"{stem}.py", folder / stem / "__init__.py"]
+        if not any(path.is_file() for path in beside):
+            return ""
+        return (
+            f". {stem} lies beside it, and only the text of the file itself is run, "
+            "here and in workers. Put what it needs into the file, or install "
+            f"{stem} as a package and name that: PACKAGES = [{stem!r}]"
+        )
 
     def _line_of(self, error: BaseException) -> str:
         trace = error.__traceback__

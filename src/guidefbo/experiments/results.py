@@ -41,6 +41,8 @@ class StudyResults(Asked):
     """Finished runs by key."""
     failures: Mapping[str, str]
     """The error of each failed run by key."""
+    folder: Path | None = None
+    """The folder they were read from, as it was named; None of a pack."""
     other_code: Mapping[str, str] = field(default_factory=dict[str, str])
     """What made each result that is not of the study's code, by key; none where the
     files do not say which code was asked for."""
@@ -138,7 +140,7 @@ def _read_folder(folder: Path) -> StudyResults:
         failure = load_form(folder / "runs" / f"{row.key}.failed.json")
         if failure is not None and failure.get("format") == FAILURE_FORMAT:
             failures[row.key] = str(failure.get("error"))
-    return _results(fields, outcomes, failures)
+    return _results(fields | {"folder": folder}, outcomes, failures)
 
 
 def _results(

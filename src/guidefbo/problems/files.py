@@ -60,14 +60,17 @@ def given_code(codes: Iterable[Plugin]) -> Generator[None, None, None]:
         _sent.update(before)
 
 
-def read_tasks(name: str) -> Callable[[int], Tasks]:
-    """Return what makes the tasks of a problem in a file, from a seed."""
+def read_tasks(name: str) -> tuple[Callable[[int], Tasks], bool]:
+    """Return what makes the tasks of a problem in a file, from a seed.
+
+    And whether the seed matters: of some problems all repetitions are the same.
+    """
     code = code_of(name)
     if code is None:
         # Here, because a table needs its emulator and most problems need no table.
         from guidefbo.problems.table import table_problem
 
-        return lambda seed: table_problem(file_of(name))
+        return lambda seed: table_problem(file_of(name)), False
     wanted = name.rpartition(":")[2]
     found = getattr(code.load(), wanted, None)
     if not callable(found):
@@ -88,6 +91,7 @@ def read_tasks(name: str) -> Callable[[int], Tasks]:
         except (Exception, SystemExit) as error:  # whatever somebody's code may raise
             raise SettingsError(
                 f"{name} cannot make its tasks: {type(error).__name__}: {error}"
+                f"{code.advice(error)}"
             ) from error
         if not isinstance(made, Tasks):
             raise SettingsError(
@@ -96,4 +100,4 @@ def read_tasks(name: str) -> Callable[[int], Tasks]:
             )
         return made
 
-    return make
+    return make, takes_seed

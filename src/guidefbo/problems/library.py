@@ -77,6 +77,8 @@ GROUP = "guidefbo.problems"
 """Entry point group of installed packages, each entry a `SyntheticFunction`."""
 
 _registered: dict[str, ProblemEntry] = {}
+_files: dict[tuple[str, int], ProblemEntry] = {}
+"""Problems in files by name and seed, as they were when last asked for."""
 
 
 def register_problem(function: SyntheticFunction) -> None:
@@ -92,10 +94,15 @@ def register_problem(function: SyntheticFunction) -> None:
     _registered[function.name] = _entry(function)
 
 
-def find_problem(name: str) -> ProblemEntry:
-    """Return the problem of that name or in that file, or name the nearest ones."""
+def find_problem(name: str, seed: int = 0) -> ProblemEntry:
+    """Return the problem of that name or in that file, or name the nearest ones.
+
+    Args:
+        name: Its name.
+        seed: Of the run: a problem in a file may have other sites with another one.
+    """
     if is_file(name):
-        return _find_file(name)
+        return _find_file(name, seed)
     for known in (PROBLEMS, REALWORLD):
         if isinstance(name, str) and name in known:
             return known[name]
@@ -109,8 +116,7 @@ def find_problem(name: str) -> ProblemEntry:
 def all_problems() -> list[ProblemEntry]:
     """Return every problem that has a name, those of the package first."""
     _load_installed()
-    named = [entry for entry in _registered.values() if entry.tasks is None]
-    return [*PROBLEMS.values(), *REALWORLD.values(), *named]
+    return [*PROBLEMS.values(), *REALWORLD.values(), *_registered.values()]
 
 
 def make_problem(
@@ -129,7 +135,7 @@ def make_problem(
         streams: Root of the tasks' randomness; the same root gives the same tasks.
         **variation: Fields of `Variation`, for a synthetic problem; `noise` for any.
     """
-    entry = find_problem(name)
+    entry = find_problem(name, streams.seed)
     count = entry.num_agents if num_agents is None else num_agents
     require_count("num_agents", count, 1)
     given = {key: value for key, value in variation.items() if value is not None}
@@ -187,15 +193,15 @@ def _own_problem(
     )
 
 
-def _find_file(name: str) -> ProblemEntry:
+def _find_file(name: str, seed: int) -> ProblemEntry:
     """Return the problem in a file, read again where the file has changed."""
     code = code_of(name)
     digest = "" if code is None else code.digest
-    former = _registered.get(name)
+    former = _files.get((name, seed))
     if former is not None and code is not None and former.digest == digest:
         return former
-    make = read_tasks(name)
-    tasks = make(0)
+    make, takes_seed = read_tasks(name)
+    tasks = make(seed if takes_seed else 0)
     entry = ProblemEntry(
         name=name,
         description=tasks.source or f"problem of one's own, {tasks.metric}",
@@ -206,7 +212,7 @@ def _find_file(name: str) -> ProblemEntry:
         is_costly=tasks.is_costly,
         digest=digest,
     )
-    _registered[name] = entry
+    _files[name, seed] = entry
     return entry
 
 

@@ -30,11 +30,13 @@ def introduction(results: StudyResults) -> str:
 def commands(results: StudyResults) -> tuple[str, ...]:
     """Return the commands that run the study and write its report."""
     name = results.name if is_shipped(results) else f"{results.name}.toml"
-    folder, out = f"results/{results.name}", f"reports/{results.name}"
+    folder = str(results.folder or f"results/{results.name}")
+    # The report of a folder goes into the folder; a pack has none.
+    out = [] if results.folder else ["--out", f"reports/{results.name}"]
     runs = [_run(name, call, folder) for call in results.calls]
     return (
         *(runs or [shlex.join(["guidefbo", "study", "run", name, "--out", folder])]),
-        shlex.join(["guidefbo", "study", "report", folder, "--out", out]),
+        shlex.join(["guidefbo", "study", "report", folder, *out]),
     )
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from guidefbo.experiments.outcome import Outcome
 from guidefbo.reports.contenders import Contender
 from guidefbo.reports.frame import View
 from guidefbo.reports.measure import REGRET, Measure
@@ -22,6 +23,8 @@ OTHER_CODE = "†"
 PAPERS_LINE = " The second line is the paper's number and the ratio ours / paper."
 """What is said of tables in which the paper's numbers stand."""
 MOST_DECIMALS = 6
+BEATEN = 1e-6
+"""How far below zero a regret is, relative to the first one, that is no rounding."""
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -166,14 +169,57 @@ def has_papers(tables: Iterable[Table]) -> bool:
     return any("paper" in dict(c.data) for t in tables for row in t.rows for c in row)
 
 
-def other_code_notes(view: View) -> list[str]:
-    """Return the footnote on results of other code, where there are any."""
-    if not view.others:
-        return []
+def other_code_notes(view: View, problems: Sequence[str] | None = None) -> list[str]:
+    """Return the footnotes on results of other code, where there are any.
+
+    Args:
+        view: The runs.
+        problems: Those in question; None: all.
+    """
+    chosen = view.problems if problems is None else problems
+    if not any(problem in chosen for problem, _ in view.others):
+        return left_out_notes(view, chosen)
     return [
         f"{OTHER_CODE} Computed, at least in part, by other code than the one that "
-        "would run now. To make such runs again: guidefbo study run NAME --redo."
+        "would run now. To make such runs again: guidefbo study run NAME --redo.",
+        *left_out_notes(view, chosen),
     ]
+
+
+def left_out_notes(view: View, problems: Sequence[str]) -> list[str]:
+    """Return which runs are left out because their values are something else."""
+    notes: list[str] = []
+    for problem in problems:
+        runs = [
+            f"{who.label} (seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))})"
+            for who, seeds in view.left_out(problem).items()
+        ]
+        if runs:
+            measure = view.measure(problem)
+            notes.append(
+                f"Left out on {problem}, since their values are not {measure.label}, "
+                f"{measure.better}: {join(runs)}. The file of the problem has changed; "
+                "make them again with --redo."
+            )
+    return notes
+
+
+def beaten_notes(view: View, problems: Sequence[str]) -> list[str]:
+    """Return on which problems a regret is below zero."""
+    cells = ((problem, who) for problem in problems for who in view.contenders)
+    found = (p for p, who in cells if any(map(_is_beaten, view.outcomes(p, who))))
+    named = list(dict.fromkeys(found))
+    if not named:
+        return []
+    return [
+        f"On {join(named)} a run was better than the optimum that the problem states, "
+        "so that its regret is below zero: correct the stated optima."
+    ]
+
+
+def _is_beaten(outcome: Outcome) -> bool:
+    regret = outcome.curve_regret
+    return regret is not None and bool(regret[-1] < -BEATEN * max(1.0, abs(regret[0])))
 
 
 def in_box_notes(view: View) -> list[str]:

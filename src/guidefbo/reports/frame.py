@@ -144,6 +144,20 @@ class View:
             if outcome is not None and outcome.curve_regret is not None
         }
 
+    def left_out(self, problem: str) -> dict[Contender, list[Field]]:
+        """Return the seeds of runs that are there, and whose values are others.
+
+        The goal, the metric or the unit of a problem may change with its file.
+        """
+        found: dict[Contender, list[Field]] = {}
+        for who in self.contenders:
+            for seed, outcome in self.samples(problem, who).items():
+                if outcome is None or outcome.curve is None:
+                    continue
+                if measure_of(outcome) != self.measure(problem):
+                    found.setdefault(who, []).append(seed)
+        return found
+
     def is_complete(self, problem: str, who: Contender) -> bool:
         """Whether every run of a cell that was asked for is there, and one was."""
         asked = self.samples(problem, who)
@@ -161,29 +175,34 @@ def lay_out(results: StudyResults, rows: Iterable[Row] | None = None) -> Frame:
     cells: dict[tuple[Conditions, str, Contender], dict[Field, Outcome | None]] = {}
     sizes: dict[Place, Conditions] = {}
     others: set[tuple[Conditions, str, Contender]] = set()
+    found: dict[Place, list[tuple[bool, Outcome]]] = {}
     for row, conditions in zip(chosen, _conditions(chosen), strict=True):
         problem = _problem(row)
         place = (conditions, problem, named[identity_of(row)])
         seed = field_of(row.spec.get("seed"))
-        cells.setdefault(place, {})[seed] = results.outcomes.get(row.key)
+        outcome = results.outcomes.get(row.key)
+        cells.setdefault(place, {})[seed] = outcome
         sizes.setdefault((conditions, problem), Conditions.of(row.spec))
-        if row.key in results.outcomes and row.key in results.other_code:
+        is_other = row.key in results.other_code
+        if outcome is not None and is_other:
             others.add(place)
-    found: dict[Place, list[Outcome]] = {}
-    for (conditions, problem, _), samples in cells.items():
-        runs = [o for o in samples.values() if o is not None and o.curve is not None]
-        if runs:
-            found.setdefault((conditions, problem), []).extend(runs)
+        if outcome is not None and outcome.curve is not None:
+            runs = found.setdefault((conditions, problem), [])
+            runs.append((is_other, outcome))
     return Frame(
         results=results,
         cells=cells,
         sizes=sizes,
         others=frozenset(others),
-        measures={place: measure_of(runs[0]) for place, runs in found.items()},
+        # What the newest code measures, where that has changed.
+        measures={
+            place: measure_of(min(runs, key=lambda run: run[0])[1])
+            for place, runs in found.items()
+        },
         in_box=frozenset(
             place
             for place, runs in found.items()
-            if all(run.curve_inbox is not None for run in runs)
+            if all(run.curve_inbox is not None for _, run in runs)
         ),
     )
 

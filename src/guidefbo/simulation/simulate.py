@@ -3,6 +3,7 @@
 All agents run in this process.
 """
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from guidefbo.core.arrays import Values
-from guidefbo.core.errors import refuse_unknown
+from guidefbo.core.errors import OptimumWarning, refuse_unknown
 from guidefbo.core.streams import Streams
 from guidefbo.core.threads import single_blas_thread
 from guidefbo.methods.registry import find_method
@@ -31,6 +32,9 @@ from guidefbo.simulation.trace import Trace
 Progress = Callable[[int, float], None]
 """Called with (round, mean), round 0 for the initial design: the mean simple regret, or
 the mean of the metric where no regret is known."""
+
+BEATEN = 1e-6
+"""By how much a value, relative to its size, must be better than a stated optimum."""
 
 
 def simulate(
@@ -100,6 +104,7 @@ def _run(
         federation.round(t, evaluations.one_each)
         chosen.append(federation.choices())
         report(t)
+    _warn_of_beaten(problem, evaluations.best[-1])
     exchanges = spec.num_agents * spec.num_rounds
     best, sign = evaluations.best, problem.metric.sign
     honest = best[:, :num_honest]
@@ -135,6 +140,24 @@ def _curve(problem: Problem, best: np.ndarray[Any, np.dtype[np.float64]]) -> Val
     if problem.optima is not None:
         return mean_simple_regret(best, sign * problem.optima[: best.shape[1]])
     return sign * best.mean(axis=1)
+
+
+def _warn_of_beaten(problem: Problem, best: Values) -> None:
+    """Say where a site reached more than the optimum that is stated for it."""
+    if problem.optima is None:
+        return
+    sign = problem.metric.sign
+    for name, stated, reached in zip(
+        problem.sites, problem.optima, sign * best, strict=True
+    ):
+        if sign * (reached - stated) > BEATEN * max(1.0, abs(stated)):
+            warnings.warn(
+                f"{problem.name}: {name} reached {reached:.6g}, better than its stated "
+                f"optimum {stated:.6g}, so that its regret is below zero. Correct "
+                "`optima`, or leave it out.",
+                OptimumWarning,
+                stacklevel=4,
+            )
 
 
 def _held_out(problem: Problem, evaluations: Evaluations) -> Values | None:

@@ -17,7 +17,6 @@ COUNTS = (
     ("num_agents", 1, MAX_AGENTS),
     ("num_initial", 1, 10_000),
     ("num_rounds", 0, 100_000),
-    ("seed", 0, MAX_SEED),
 )
 """Whole numbers of a spec, the least and the most each may be."""
 VARIATION = tuple(f.name for f in fields(Variation))
@@ -61,7 +60,8 @@ class RunSpec:
     """Settings that differ from the defaults."""
 
     def __post_init__(self) -> None:
-        entry = find_problem(self.problem)
+        self._set("seed", require_count("seed", self.seed, 0, MAX_SEED))
+        entry = find_problem(self.problem, self.seed)
         for name in ("num_agents", "num_initial", "num_rounds"):
             if getattr(self, name) is None:
                 self._set(name, getattr(entry, name))
@@ -93,8 +93,8 @@ class RunSpec:
                 self._set("noise", float(self.noise))
             if self.num_agents > entry.num_agents:
                 raise SettingsError(
-                    f"{entry.name} has {entry.num_agents} sites, got num_agents "
-                    f"{self.num_agents}. Ask for fewer."
+                    f"{entry.name} has {entry.num_agents} sites with seed "
+                    f"{self.seed}, got num_agents {self.num_agents}. Ask for fewer."
                 )
             return 1
         if self.dim is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from guidefbo.core.arrays import Values
 from guidefbo.reports.contenders import Contender
-from guidefbo.reports.formats import in_box_notes, join
+from guidefbo.reports.formats import in_box_notes, join, left_out_notes
 from guidefbo.reports.frame import Frame, View
 from guidefbo.reports.lines import LOG_FROM, MOST_BANDS, Line, Panel, draw_panels
 from guidefbo.reports.looks import looks_of
@@ -114,6 +114,7 @@ def _notes(view: View, panels: Sequence[Panel]) -> tuple[str, ...]:
     if others:
         names = join(sorted(others))
         notes.append(f"Computed in part by other code than would run now: {names}.")
+    notes += left_out_notes(view, view.problems)
     return (*notes, *_partial(view))
 
 

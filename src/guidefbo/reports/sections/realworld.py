@@ -7,6 +7,7 @@ from guidefbo.reports.drawings import Dot, Stand, draw_stands
 from guidefbo.reports.formats import (
     MISSING,
     OTHER_CODE,
+    beaten_notes,
     count_cell,
     gain_text,
     mark_best,
@@ -255,9 +256,8 @@ def _notes(task: Task, has_paper: bool) -> tuple[str, ...]:
         )
     if has_paper and task.name == "fedhpo":
         notes.append(REGENERATED)
-    if any(problem == task.name for problem, _ in task.view.others):
-        notes += other_code_notes(task.view)
-    return tuple(notes)
+    notes += beaten_notes(task.view, [task.name])
+    return (*notes, *other_code_notes(task.view, [task.name]))
 
 
 def _test_notes(task: Task) -> list[str]:

@@ -8,6 +8,7 @@ from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.contenders import Contender
 from guidefbo.reports.formats import (
     PAPERS_LINE,
+    beaten_notes,
     factor,
     final_rows,
     has_papers,
@@ -84,6 +85,7 @@ def _table(view: View) -> Table:
         seeds_sentence(view),
         *([BETA_REMARK] if has_paper else []),
         *reference_notes(view),
+        *beaten_notes(view, view.problems),
         *other_code_notes(view),
     )
     return replace(table, footer=(_medians(rows),) if has_paper else (), notes=notes)
