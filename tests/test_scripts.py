@@ -231,7 +231,10 @@ def test_consensus_location(run, tmp_path):
 
 def test_reveal(run, tmp_path):
     run("scripts/reveal.py", "--seeds", 0, "--toy", "--out", tmp_path)
-    check_table(tmp_path / "reveal.md", 4 * 5)
+    check_table(tmp_path / "reveal.md", 5 + 4 * 5)
+    text = (tmp_path / "reveal.md").read_text()
+    run("scripts/reveal.py", "--again", "--out", tmp_path)
+    assert (tmp_path / "reveal.md").read_text() == text
     form = json.loads((tmp_path / "reveal.json").read_text())
     (by_method,) = form["sites"].values()
     for found in by_method.values():
