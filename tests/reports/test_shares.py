@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.reports.studies import Folder, Tasks
 
-from guidefbo.experiments.results import read_study
+from guidefbo.experiments.results import pack_study, read_study
 from guidefbo.reports.formats import MISSING
 from guidefbo.reports.frame import lay_out
 from guidefbo.reports.sections.matched import matched_section
@@ -102,6 +102,19 @@ def test_what_shares_everything_is_not_judged_as_a_method():
     assert {who.label for who in task.over_plain} == {"guide-ucb"}
     assert task.best.label == "guide-ucb"
     assert "shared-data" not in verdict(task)
+
+
+def test_files_of_a_study_keep_what_shares_everything(tmp_path):
+    results = read_study(pack_of(tmp_path, study().results()))
+    assert {name for name, n in results.methods.items() if n.is_ceiling} == {
+        "shared-data-ucb"
+    }
+
+
+def pack_of(path, results):
+    file = path / "study.json.gz"
+    file.write_bytes(pack_study(results))
+    return file
 
 
 def folder(path, shared):

@@ -224,10 +224,18 @@ def study_form(results: StudyResults) -> dict[str, Any]:
         "sections": list(results.sections),
         "rows": [_row_form(row) for row in results.rows],
         "definition": dict(results.definition),
-        "methods": {name: asdict(note) for name, note in results.methods.items()},
+        "methods": {name: _note_form(note) for name, note in results.methods.items()},
         **({"calls": calls} if calls else {}),
         **({"code": dict(results.code)} if results.code else {}),
     }
+
+
+def _note_form(note: MethodNote) -> dict[str, Any]:
+    """Return a note on a method as JSON values, as in packs that knew no ceiling."""
+    form = asdict(note)
+    if not note.is_ceiling:
+        del form["is_ceiling"]
+    return form
 
 
 def _call_form(call: Call) -> dict[str, Any]:
