@@ -46,6 +46,8 @@ class MethodNote:
     """Whether agents work alone."""
     is_control: bool = False
     """Whether it only pretends to exchange."""
+    is_ceiling: bool = False
+    """Whether it shares all raw observations."""
     alone: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings under which nothing of the other agents is used."""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -107,7 +109,7 @@ class Asked:
             "sections": list(self.sections),
             "rows": [_row_form(row) for row in self.rows],
             "definition": dict(self.definition),
-            "methods": {name: asdict(note) for name, note in self.methods.items()},
+            "methods": {name: _note_form(note) for name, note in self.methods.items()},
             **({"calls": calls} if calls else {}),
             **({"code": dict(self.code)} if self.code else {}),
         }
@@ -137,6 +139,14 @@ def is_current(form: Mapping[str, Any]) -> bool:
     """Whether a file is of the version that is read."""
     version = form.get("version")
     return type(version) is int and version == VERSION
+
+
+def _note_form(note: MethodNote) -> dict[str, Any]:
+    """Return a note on a method as JSON values, as in packs that knew no ceiling."""
+    form = asdict(note)
+    if not note.is_ceiling:
+        del form["is_ceiling"]
+    return form
 
 
 def _call_form(call: Call) -> dict[str, Any]:
@@ -203,6 +213,7 @@ def _methods(listed: Any) -> dict[str, MethodNote]:
                 rule=rule,
                 is_plain=form.get("is_plain") is True,
                 is_control=form.get("is_control") is True,
+                is_ceiling=form.get("is_ceiling") is True,
                 alone=table_of(form.get("alone")),
                 settings=table_of(form.get("settings")),
                 paper=_text_or_none(form.get("paper")),

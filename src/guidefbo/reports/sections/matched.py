@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 
 from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.contenders import Contender
-from guidefbo.reports.families import plain_of
+from guidefbo.reports.families import ceiling_of, is_federated, plain_of
 from guidefbo.reports.formats import MISSING, factor, in_box_notes, number, p_text
 from guidefbo.reports.frame import Frame, View
 from guidefbo.reports.paper import BETA_REMARK
 from guidefbo.reports.sections.regret import papers_regret
+from guidefbo.reports.shares import COLUMN as SHARE
+from guidefbo.reports.shares import Share, share_cell, share_notes, share_of
 from guidefbo.reports.statistics import (
     Comparison,
     can_be_significant,
@@ -75,8 +77,30 @@ def compare_pair(view: View, pair: Pair) -> Comparison:
     return compare(view.regrets(pair.who), view.regrets(pair.other))
 
 
+def share_under(view: View, pair: Pair) -> Share | None:
+    """Return which share of what sharing everything brings a method brings.
+
+    In logarithms of the regret, over the functions' means.
+    """
+    ceiling = ceiling_of(pair.who, view.contenders)
+    if ceiling is None or not is_federated(pair.who):
+        return None
+    ours, most = (
+        {
+            p: -sum(ratios) / len(ratios)
+            for p, ratios in compare_pair(
+                view, Pair(who=who, other=pair.other)
+            ).by_problem.items()
+        }
+        for who in (pair.who, ceiling)
+    )
+    return share_of(ours, most, ceiling=ceiling, plain=pair.other)
+
+
 def _summary_table(found: Sequence[tuple[View, list[Pair]]]) -> Table:
     rows: list[tuple[Cell, ...]] = []
+    shares = [share_under(view, pair) for view, pairs in found for pair in pairs]
+    has_shares = any(share is not None for share in shares)
     left_out, has_paper = 0, False
     for view, pairs in found:
         for pair in pairs:
@@ -87,6 +111,9 @@ def _summary_table(found: Sequence[tuple[View, list[Pair]]]) -> Table:
             rows.append(_summary_row(view, pair, comparison, papers))
     if not has_paper:
         rows = [row[:-2] for row in rows]
+    if has_shares:
+        cells = map(share_cell, shares)
+        rows = [(*row, cell) for row, cell in zip(rows, cells, strict=True)]
     notes = [
         "Geometric mean of the ratios over all (function, seed) pairs, functions with "
         "equal weight; a function counts as lower where its geometric mean ratio over "
@@ -96,6 +123,7 @@ def _summary_table(found: Sequence[tuple[View, list[Pair]]]) -> Table:
     ]
     notes += [BETA_REMARK] if has_paper else []
     notes += dict.fromkeys(n for view, _ in found for n in in_box_notes(view))
+    notes += share_notes(shares, unit=", in logarithms of the regret,")
     if left_out:
         notes.append(f"{left_out} pairs are left out: one of the regrets is zero.")
     return Table(
@@ -108,6 +136,7 @@ def _summary_table(found: Sequence[tuple[View, list[Pair]]]) -> Table:
             "mean ratio",
             "Wilcoxon, all pairs",
             *(("paper: functions lower", "paper: mean ratio") if has_paper else ()),
+            *((SHARE,) if has_shares else ()),
         ),
         rows=tuple(rows),
         notes=tuple(notes),
