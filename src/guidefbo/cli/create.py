@@ -5,16 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from guidefbo.cli.opened import check_output, command
+from guidefbo.cli.space_file import read_space
 from guidefbo.cli.speech import notice
 from guidefbo.cli.table import tell_table
-from guidefbo.core.errors import SettingsError, SpaceError
-from guidefbo.core.files import InputError, OutputError
+from guidefbo.core.errors import SettingsError
+from guidefbo.core.files import OutputError
 from guidefbo.core.names import to_name
 from guidefbo.core.settings import parse_settings
-from guidefbo.core.space.form import space_from_form
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
-from guidefbo.core.space.space import Space
-from guidefbo.core.toml import TomlError, read_toml
 from guidefbo.site.agent import Agent
 from guidefbo.site.trial import shown_value
 
@@ -98,24 +96,6 @@ def create(
     # Refused again where another init was quicker.
     agent.save(file, overwrite=force, wait=wait, notice=notice)
     return summary(agent, file)
-
-
-def read_space(path: Path) -> Space:
-    """Return the space in a TOML file."""
-    try:
-        # Some editors put a byte order mark first; this encoding drops it.
-        form = read_toml(path)
-    except InputError as error:
-        raise SpaceError(
-            f"Cannot read the space {path}: {error}. For one to start from: "
-            "guidefbo init --example > space.toml"
-        ) from error
-    except TomlError as error:
-        raise SpaceError(f"{path} is not TOML of a space: {error}.") from error
-    try:
-        return space_from_form(form)
-    except SpaceError as error:
-        raise SpaceError(f"{path}: {error}") from error
 
 
 def describe(parameter: Parameter) -> str:

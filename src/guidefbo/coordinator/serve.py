@@ -1,0 +1,122 @@
+"""Runs the service: one process, HTTP and, if asked for, a folder."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+
+from guidefbo.coordinator.answer import Desk, open_desk
+from guidefbo.coordinator.config import Config
+from guidefbo.coordinator.folder import turn
+from guidefbo.coordinator.schema import open_current
+from guidefbo.coordinator.service import make_app
+from guidefbo.coordinator.store import StoreError
+from guidefbo.core.errors import SettingsError
+
+KEEP_ALIVE = 30
+"""Seconds that an idle connection is kept."""
+MAX_HEAD = 16 << 10
+"""Most bytes of a request's head."""
+log = logging.getLogger(__name__)
+
+
+def serve(config: Config, ready: Callable[[str], object]) -> None:
+    """Answer letters until the process is told to end.
+
+    Args:
+        config: How.
+        ready: Called with the address once connections are taken.
+    """
+    store = open_current(config.store)
+    desk = open_desk(store, rate=config.rate_site)
+    app = make_app(desk, config)
+    app.router.lifespan_context = _folder_beside(desk, config)
+    server = _Server(_uvicorn(app, config), ready)
+    try:
+        server.run()
+    finally:
+        desk.writer.close()
+        store.close()
+    if not server.started:
+        raise SettingsError(
+            f"Cannot listen at {config.host} port {config.port}. Is another service "
+            "there? Name another --port."
+        )
+
+
+def _uvicorn(app: FastAPI, config: Config) -> uvicorn.Config:
+    for path in (config.tls_cert, config.tls_key):
+        if path is not None and not Path(path).is_file():
+            raise SettingsError(f"There is no file {path} for TLS.")
+    return uvicorn.Config(
+        app,
+        host=config.host,
+        port=config.port,
+        ssl_certfile=config.tls_cert,
+        ssl_keyfile=config.tls_key,
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=config.proxy is not None,
+        forwarded_allow_ips=config.proxy,
+        limit_concurrency=config.max_connections,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=10,
+        h11_max_incomplete_event_size=MAX_HEAD,
+    )
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens once it does: port 0 means a free one."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[str], object]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            scheme = "https" if self.config.is_ssl else "http"
+            name = f"[{host}]" if ":" in host else host
+            self._ready(f"{scheme}://{name}:{port}")
+
+
+def _folder_beside(
+    desk: Desk, config: Config
+) -> Callable[[FastAPI], contextlib.AbstractAsyncContextManager[None]]:
+    """Look into the shared folder again and again while the service runs."""
+
+    async def look(folder: Path) -> None:
+        while True:
+            try:
+                await run_in_threadpool(turn, desk, folder)
+            except (StoreError, OSError) as error:
+                log.error("folder failed", extra={"reason": str(error)})
+            await asyncio.sleep(config.every)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
+        del app
+        if config.folder is None:
+            yield
+            return
+        task = asyncio.create_task(look(Path(config.folder)))
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    return lifespan
