@@ -20,6 +20,12 @@ Patience = Annotated[
     ),
 ]
 
+Named = Annotated[
+    Path,
+    # Whether it can be read is no business of the half that never opens it.
+    typer.Argument(metavar="FILE", help="The agent's file.", readable=False),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the app."""
@@ -141,7 +147,7 @@ def join(
 
 
 def sync(
-    file: File,
+    file: Named,
     every: Annotated[
         str | None,
         typer.Option(
