@@ -21,8 +21,9 @@ from guidefbo.wire.envelope import Terms, UploadHead
 from guidefbo.wire.keys import SigningKey
 from guidefbo.wire.letter import read_letter, seal
 
-SPACE = Space(dose=Float(0.1, 10, log=True), days=Int(1, 14), drug=Choice("a", "b"))
-LIGHT = {"num_raw": 16, "num_starts": 2, "num_iterations": 5}
+SPACE = Space(dose=Float(0.1, 10, log=True))
+MIXED = Space(dose=Float(0.1, 10, log=True), days=Int(1, 14), drug=Choice("a", "b"))
+LIGHT = {"num_raw": 8, "num_starts": 1, "num_iterations": 3}
 
 
 class Refused(Exception):

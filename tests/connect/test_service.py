@@ -3,6 +3,8 @@
 import grp
 import os
 import pwd
+import shlex
+import shutil
 import signal
 import socket
 import ssl
@@ -16,14 +18,18 @@ from pathlib import Path
 import pytest
 from tests.connect.answerer import tell_some
 from tests.connect.real import COMMAND, SPACE, Host, command
+from tests.fences import commands_in, fences
+from typer.testing import CliRunner
 
 from guidefbo import Agent, Float, Space
+from guidefbo.cli.app import app
 from guidefbo.connect.errors import OfflineError, RefusedError
 from guidefbo.connect.link import connect
 from guidefbo.connect.move import move
 from guidefbo.connect.places import Places
 
 SITES = ("a", "b", "c")
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "federation.md"
 
 
 def join_all(host, where, folder, sites=SITES):
@@ -499,3 +505,37 @@ def test_writing_a_result_down_loads_nothing_of_the_network(tmp_path, words):
         cwd=tmp_path,
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_guide_of_a_site_in_a_federation_can_be_followed(tmp_path, monkeypatch):
+    """Its commands and its Python, with a real address and real codes."""
+    text = GUIDE.read_text(encoding="utf-8")
+    host = Host(tmp_path / "host", min_sites=1)
+    monkeypatch.chdir(tmp_path)
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    group = grp.getgrgid(os.getgid()).gr_name
+    lines = [line for line in commands_in(text) if line.startswith("guidefbo ")]
+    with host.serving("--folder", str(shared), "--every", "0.1") as where:
+        for k, line in enumerate(lines):
+            real = line.replace("https://host:8443", where)
+            real = real.replace("folder:/mnt/share/reaction", f"folder:{shared}")
+            real = real.replace("--group postmen", f"--group {group}")
+            if "--every" in real:
+                continue  # ends by a signal only, in a test of its own
+            if "--code" in real:
+                for path in tmp_path.glob("site.*"):
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+                code = host.invite(f"site-{k}")
+                real = real.replace("ABCD-EFGH", code) + " --patience 30"
+            words = shlex.split(real)[1:]
+            done = CliRunner().invoke(app, words, input="y\n")
+            assert done.exit_code == 0, (real, done.output)
+            assert done.output.strip()
+        [block] = [b["text"] for b in fences(text) if b["language"] == "py"]
+        block = block.replace("https://host:8443", where)
+        block = block.replace("ABCD-EFGH", host.invite("python"))
+        Path("site.json").unlink()
+        namespace = {}
+        exec(compile(block, str(GUIDE), "exec"), namespace)
+        assert namespace["link"].facts.site == "python"
