@@ -2,9 +2,13 @@
 
 import json
 import os
+import resource
+import socket
 import stat
 import threading
+import time
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -22,8 +26,9 @@ from guidefbo.connect.http import HttpTransport
 from guidefbo.connect.link import Link, connect
 from guidefbo.connect.link_file import LinkFile
 from guidefbo.connect.places import Places
-from guidefbo.connect.transport import Way
+from guidefbo.connect.transport import Post, Way
 from guidefbo.core.errors import SettingsError
+from guidefbo.core.files import OutputError
 from guidefbo.wire.keys import SigningKey
 from guidefbo.wire.letter import read_letter, seal
 
@@ -279,6 +284,52 @@ def test_a_slow_coordinator_is_not_waited_for(coordinator, tmp_path, monkeypatch
         synced = link.sync()
         go_on.set()
     assert "no sign of life for 0.2 s" in synced.trouble
+
+
+def test_an_answer_byte_by_byte_is_not_waited_for(tmp_path):
+    """Each byte in time, the whole never: the number of bytes is no excuse."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    stop = threading.Event()
+
+    def drip():
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+            while not stop.wait(0.05):
+                connection.sendall(b"x")
+
+    thread = threading.Thread(target=drip)
+    thread.start()
+    where = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    payload = {"purpose": "leave", "federation": "a", "site": "b", "number": 1}
+    post = Post.of(seal(payload, SigningKey.make()))
+    began = time.monotonic()
+    with pytest.raises(OfflineError, match="not finished its answer after"):
+        HttpTransport(address=where, total_seconds=0.5).deliver(post)
+    assert time.monotonic() - began < 5.0
+    stop.set()
+    thread.join()
+    listener.close()
+
+
+def test_a_full_disk_lets_nothing_leave(coordinator, tmp_path):
+    with serving(coordinator) as where:
+        link = join_all(coordinator, where, tmp_path, ["a"])["a"]
+        tell_some(link.places.file, 6)
+        link.post()
+        before = len(coordinator.seen)
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        # As if the disk were full: no file grows beyond what the log has by now.
+        size = (link.places.mail / "audit.jsonl").stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+        try:
+            with pytest.raises(OutputError, match="Cannot write"):
+                link.move()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert len(coordinator.seen) == before
+        assert link.sync().moved.sent == 6
+    assert len(coordinator.applied) == 1
 
 
 def test_refusals_are_told_with_their_sentence(coordinator, tmp_path):

@@ -9,9 +9,9 @@ import typer
 
 from guidefbo.cli.opened import command
 from guidefbo.connect.audit import Entry
+from guidefbo.connect.in_words import packet_words, upload_words
 from guidefbo.connect.mailbox import Mailbox
 from guidefbo.connect.places import Places
-from guidefbo.connect.words import packet_words, upload_words
 from guidefbo.core.errors import FedBOError
 from guidefbo.site.setup import Setup
 

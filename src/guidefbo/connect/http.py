@@ -6,7 +6,8 @@ longest a letter can be and for as long as one would wait, whatever the other si
 
 import json
 import ssl
-import time
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -42,6 +43,9 @@ class HttpTransport:
 
     def deliver(self, post: Post) -> bytes | None:
         """Send a letter and return the answer."""
+        return _within(self.total_seconds, lambda: self._send(post), self.address)
+
+    def _send(self, post: Post) -> bytes:
         httpx = _httpx()
         url = f"{self.address}{_path(post)}"
         timeout = httpx.Timeout(self.silent_seconds, connect=self.connect_seconds)
@@ -100,7 +104,6 @@ class HttpTransport:
                 f"{self.address} answered in a compressed form that was not asked "
                 "for. Nothing of it was read. Is this a coordinator?"
             )
-        deadline = time.monotonic() + self.total_seconds
         parts: list[bytes] = []
         size = 0
         for part in response.iter_raw():
@@ -110,12 +113,6 @@ class HttpTransport:
                     f"{self.address} answered with more than {MAX_LETTER} bytes, "
                     "longer than any letter. The rest was not read. Is this a "
                     "coordinator?"
-                )
-            if time.monotonic() > deadline:
-                raise OfflineError(
-                    f"{self.address} had not finished its answer after "
-                    f"{self.total_seconds:g} s. The next attempt sends the same "
-                    "letter again."
                 )
             parts.append(part)
         return b"".join(parts)
@@ -165,6 +162,34 @@ class HttpTransport:
             "the address right, and does the coordinator run? The next attempt sends "
             "the same letter again."
         )
+
+
+def _within(seconds: float, send: Callable[[], bytes], address: str) -> bytes:
+    """Return what comes in time.
+
+    The silence between two bytes is limited by the connection itself, and their number
+    here: a side that sends one every few seconds could go on for days.
+    """
+    came: list[bytes | BaseException] = []
+
+    def run() -> None:
+        try:
+            came.append(send())
+        except BaseException as error:
+            came.append(error)
+
+    # Left to itself where it does not end; it changes nothing but `came`.
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not came:
+        raise OfflineError(
+            f"{address} had not finished its answer after {seconds:g} s. The next "
+            "attempt sends the same letter again."
+        )
+    if isinstance(came[0], BaseException):
+        raise came[0]
+    return came[0]
 
 
 def _path(post: Post) -> str:

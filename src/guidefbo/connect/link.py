@@ -5,15 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from guidefbo.connect.courier import Moved
 from guidefbo.connect.errors import LinkError, OfflineError, RefusedError
-from guidefbo.connect.exchange import Moved
+from guidefbo.connect.in_words import packet_words, upload_words
 from guidefbo.connect.join import Joining, join
 from guidefbo.connect.link_file import LinkFile
 from guidefbo.connect.mailbox import Mailbox, Outgoing
 from guidefbo.connect.move import courier_of, move
 from guidefbo.connect.places import Places
 from guidefbo.connect.transport import check_where
-from guidefbo.connect.words import packet_words, upload_words
 from guidefbo.core.errors import SettingsError
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import Guidance

@@ -7,7 +7,7 @@ reads it, writes `packet.json`, `state.json` and `audit.jsonl`, and needs nothin
 import os
 import stat
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from pathlib import Path
@@ -145,6 +145,10 @@ class Mailbox:
     ) -> Generator[None, None, None]:
         """Hold the mailbox: one process at a time changes it."""
         with exclusive(self._state, wait=wait, notice=notice):
+            # Whoever writes holds the mailbox: a temporary file is a dead process's.
+            for path in self.path.glob(".*"):
+                with suppress(OSError):
+                    path.unlink()
             yield
 
     def state(self) -> State:

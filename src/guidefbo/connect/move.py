@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from guidefbo.connect.exchange import Courier, Moved
+from guidefbo.connect.courier import Courier, Moved
 from guidefbo.connect.link_file import LinkFile
 from guidefbo.connect.mailbox import Mailbox
 from guidefbo.connect.places import Places

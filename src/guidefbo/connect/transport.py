@@ -65,7 +65,7 @@ class Way:
     def open(self) -> Transport:
         """Return the transport; what it needs is loaded now."""
         if self.where.startswith(FOLDER):
-            from guidefbo.connect.folder import FolderTransport
+            from guidefbo.connect.shared_folder import FolderTransport
 
             folder = Path(self.where.removeprefix(FOLDER))
             return FolderTransport(folder=folder, patience=self.patience)
