@@ -13,11 +13,13 @@ from starlette.concurrency import run_in_threadpool
 
 from guidefbo.coordinator.answer import Desk, open_desk
 from guidefbo.coordinator.config import Config
+from guidefbo.coordinator.federation import list_federations
 from guidefbo.coordinator.folder import turn
 from guidefbo.coordinator.schema import open_current
 from guidefbo.coordinator.service import make_app
-from guidefbo.coordinator.store import StoreError
+from guidefbo.coordinator.store import Store, StoreError
 from guidefbo.core.errors import SettingsError
+from guidefbo.server.registry import find_server
 
 KEEP_ALIVE = 30
 """Seconds that an idle connection is kept."""
@@ -35,6 +37,7 @@ def serve(config: Config, ready: Callable[[str], object]) -> None:
     """
     store = open_current(config.store)
     desk = open_desk(store, rate=config.rate_site)
+    _load_strategies(store)
     app = make_app(desk, config)
     app.router.lifespan_context = _folder_beside(desk, config)
     server = _Server(_uvicorn(app, config), ready)
@@ -48,6 +51,13 @@ def serve(config: Config, ready: Callable[[str], object]) -> None:
             f"Cannot listen at {config.host} port {config.port}. Is another service "
             "there? Name another --port."
         )
+
+
+def _load_strategies(store: Store) -> None:
+    """Import what the first letters will need, so that they need not wait for it."""
+    with store.reading() as connection:
+        for strategy in {f.terms.strategy for f in list_federations(connection)}:
+            find_server(strategy)
 
 
 def _uvicorn(app: FastAPI, config: Config) -> uvicorn.Config:
