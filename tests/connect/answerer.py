@@ -11,7 +11,7 @@ from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from guidefbo import Choice, Float, Int, Space
+from guidefbo import Float, Space
 from guidefbo.core.files import write_atomically
 from guidefbo.core.space.form import fingerprint, space_to_form
 from guidefbo.methods.registry import find_method
@@ -22,7 +22,6 @@ from guidefbo.wire.keys import SigningKey
 from guidefbo.wire.letter import read_letter, seal
 
 SPACE = Space(dose=Float(0.1, 10, log=True))
-MIXED = Space(dose=Float(0.1, 10, log=True), days=Int(1, 14), drug=Choice("a", "b"))
 LIGHT = {"num_raw": 8, "num_starts": 1, "num_iterations": 3}
 
 

@@ -177,6 +177,7 @@ def test_a_long_campaign_with_kills_on_both_sides(tmp_path):
         # The coordinator dies while this site talks to it.
         service.kill()
         service.wait()
+        service.stdout.close()
         link.sync()
         restart()
         link.sync()
@@ -307,6 +308,36 @@ def test_leaving_and_coming_back(tmp_path):
         again = connect(link.places.file, where, code=host.invite("a"))
         tell_some(link.places.file, 1)
         assert again.sync().moved.sent == 6
+
+
+def test_a_key_is_changed_whatever_comes_between(tmp_path):
+    """Killed at every point in turn: one key is good at any time, and work goes on."""
+    host = Host(tmp_path / "host")
+    with host.serving() as where:
+        link = join_all(host, where, tmp_path / "sites", ("a",))["a"]
+        key = link.places.key
+        key.chmod(0o640)
+        tell_some(link.places.file, 5)
+        link.sync()
+        point, kills, is_whole = 0, 0, False
+        while not is_whole:
+            former = key.read_bytes()
+            is_whole = killed(link.rotate, point)
+            kills += not is_whole
+            point += 3
+            assert link.sync().is_online
+            assert not link.places.next_key.exists()
+        assert key.read_bytes() != former
+        assert key.stat().st_mode & 0o777 == 0o640
+        former = key.read_bytes()
+        command("rotate", link.places.file)
+        assert link.sync().is_online
+        # The old one is worth nothing.
+        key.write_bytes(former)
+        with pytest.raises(RefusedError, match="bad_signature"):
+            link.sync()
+    assert kills >= 5
+    command("rotate", link.places.file, code=3)
 
 
 @pytest.mark.skipif(

@@ -39,6 +39,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         epilog="Examples: guidefbo audit site.json; guidefbo audit site.json --confirm"
     )(audit)
+    app.command(epilog="Example: guidefbo rotate site.json")(rotate)
     app.command(epilog="Example: guidefbo leave site.json --forget")(leave)
 
 
@@ -212,6 +213,27 @@ def audit(
             return
         for line in audit_lines(file, as_json=as_json):
             typer.echo(line)
+
+
+def rotate(file: File, patience: Patience = 2.0, wait: Wait = 30.0) -> None:
+    """Change this site's key, say because somebody may have seen the old one.
+
+    The old key signs the letter that names the new one, and is replaced once the
+    coordinator has answered. If the line is cut, say the same command again.
+
+    Exit code 3: the coordinator was not reached or has not answered yet.
+    """
+    with sentences():
+        from guidefbo.cli.exchanged import offline_means_alone
+        from guidefbo.connect.link import Link
+
+        link = Link(file, patience=patience)
+        with offline_means_alone():
+            is_changed = link.rotate(wait=wait, notice=notice)
+        if not is_changed:
+            notice("your letter is in the folder; the answer has not come yet.")
+            raise typer.Exit(ALONE)
+        typer.echo(f"the key in {link.places.key} is a new one")
 
 
 def leave(

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from guidefbo.connect.courier import Moved
@@ -15,8 +15,10 @@ from guidefbo.connect.move import courier_of, move
 from guidefbo.connect.places import Places
 from guidefbo.connect.transport import check_where
 from guidefbo.core.errors import SettingsError
+from guidefbo.core.files import write_atomically
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import Guidance
+from guidefbo.wire.keys import SigningKey
 
 Notice = Callable[[str], object]
 
@@ -112,7 +114,10 @@ class Link:
             is_waiting = not self.post(is_looked_at=not self._file.needs_confirmation)
         moved, trouble = None, None
         try:
-            moved = self.move(wait=wait, notice=notice)
+            if self._places.next_key.exists() and not self.rotate(wait=wait):
+                moved = Moved(is_answered=False)  # one letter after the other
+            else:
+                moved = self.move(wait=wait, notice=notice)
         except OfflineError as error:
             trouble = str(error)
         except RefusedError as error:
@@ -190,6 +195,31 @@ class Link:
             )
         return guidance
 
+    def rotate(self, *, wait: float = 30.0, notice: Notice | None = None) -> bool:
+        """Change the site's key; return whether the coordinator knows the new one.
+
+        The letter is signed with the old key and sent again until it is answered; only
+        then is the old key replaced.
+
+        Args:
+            wait: Seconds to wait for another process that holds the mailbox.
+            notice: Called with a sentence where a wait is a long one.
+        """
+        places = self._places
+        with self._mailbox.held(wait=wait, notice=notice):
+            if not places.next_key.exists():
+                SigningKey.make().save(places.next_key)
+            fresh = SigningKey.load(places.next_key)
+            courier = courier_of(places, self._patience)
+            if courier.tell("rotate", public_key=fresh.public) is None:
+                return False
+            # The rights of the old one: another user may have to read it.
+            write_atomically(places.key, fresh.to_pem())
+            places.next_key.unlink()
+            state = self._mailbox.state()
+            self._mailbox.set_state(replace(state, pending=None, pending_upload=None))
+        return True
+
     def leave(
         self, *, forget: bool = False, wait: float = 30.0, notice: Notice | None = None
     ) -> bool:
@@ -211,6 +241,7 @@ class Link:
             self._mailbox.forget()
             self._places.link.unlink(missing_ok=True)
             self._places.key.unlink(missing_ok=True)
+            self._places.next_key.unlink(missing_ok=True)
         return True
 
     def _load(self) -> Agent:

@@ -33,3 +33,8 @@ class Places:
             key=path.with_name(f"{name}.key"),
             mail=path.with_name(f"{name}.mail"),
         )
+
+    @property
+    def next_key(self) -> Path:
+        """The key that takes the place of the other once the coordinator knows it."""
+        return self.key.with_name(f"{self.key.name}.next")
