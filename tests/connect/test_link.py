@@ -5,6 +5,7 @@ import os
 import resource
 import socket
 import stat
+import sys
 import threading
 import time
 import warnings
@@ -614,3 +615,29 @@ def test_an_expired_packet_is_refused_by_the_agent_and_logged(coordinator, tmp_p
             guidance = link.take()
     assert "results ago" in guidance.refusal
     assert events(link)[-1] == "refused"
+
+
+@pytest.mark.parametrize("package", ["httpx", "cryptography"])
+def test_what_is_not_installed_is_named(coordinator, tmp_path, monkeypatch, package):
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(SettingsError, match=r"pip install 'guidefbo\[connect\]'"):
+        connect(tmp_path / "site.json", "https://localhost:1", code="A")
+    assert not Places.of(tmp_path / "site.json").key.exists()
+
+
+def test_two_at_once_send_one_letter_after_the_other(coordinator, tmp_path):
+    """A daemon and a command: each letter has a number of its own."""
+    with serving(coordinator) as where:
+        link = join_all(coordinator, where, tmp_path, ["a"])["a"]
+        tell_some(link.places.file, 6)
+        link.post()
+        threads = [threading.Thread(target=link.move) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    numbers = [read_letter(data).number for data in coordinator.seen]
+    assert numbers == [1, 2, 3, 4, 5]
+    assert len(coordinator.applied) == 1

@@ -41,6 +41,9 @@ class HttpTransport:
     silent_seconds: float = SILENT_SECONDS
     total_seconds: float = TOTAL_SECONDS
 
+    def __post_init__(self) -> None:
+        _httpx()  # before anything is done for a letter that could not be sent
+
     def deliver(self, post: Post) -> bytes | None:
         """Send a letter and return the answer."""
         return _within(self.total_seconds, lambda: self._send(post), self.address)
