@@ -191,8 +191,7 @@ def revoke(store: Store, federation: str, site: str, *, forget: bool = False) ->
             set_round(connection, federation, found.round + 1)
         if forget:
             member = members.forget_uploads(connection, member)
-        revoked = replace(member, state=REVOKED)
-        members.put_member(connection, revoked, is_new=False)
+        members.put_members(connection, [replace(member, state=REVOKED)])
 
 
 def set_open(store: Store, federation: str, is_open: bool) -> None:
