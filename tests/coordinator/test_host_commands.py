@@ -79,6 +79,8 @@ def test_an_evening_of_a_host(folder):
 
 def test_store_by_environment(folder, monkeypatch):
     monkeypatch.setenv("GUIDEFBO_STORE", "elsewhere.db")
+    # The service's own words are no matter of the host's commands.
+    monkeypatch.setenv("GUIDEFBO_HOST", "0.0.0.0")
     create()
     assert (folder / "elsewhere.db").exists()
     assert not (folder / "guidefbo.db").exists()

@@ -426,9 +426,9 @@ def _opened(store: str | None) -> Generator[tuple[Any, Any], None, None]:
 
 
 def _address(store: str | None) -> str:
-    from guidefbo.coordinator.config import make_config
+    from guidefbo.coordinator.config import store_address
 
-    return make_config({"store": store}).store
+    return store_address(store)
 
 
 def _print_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

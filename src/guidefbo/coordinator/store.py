@@ -18,8 +18,6 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from guidefbo.core.errors import FedBOError, SettingsError
 
-DEFAULT = "guidefbo.db"
-"""The store in the current folder."""
 NUM_CONNECTIONS = 16
 """Connections a process keeps open; further ones are made when they are needed."""
 WAIT = 30.0
