@@ -95,7 +95,7 @@ def create(
     _refuse_existing(file, force)
     # Refused again where another init was quicker.
     agent.save(file, overwrite=force, wait=wait, notice=notice)
-    return _summary(agent, file)
+    return summary(agent, file)
 
 
 def describe(parameter: Parameter) -> str:
@@ -134,7 +134,8 @@ def _refuse_existing(file: Path, force: bool) -> None:
         )
 
 
-def _summary(agent: Agent, file: Path) -> list[str]:
+def summary(agent: Agent, file: Path) -> list[str]:
+    """Return the lines that describe a new agent."""
     setup, space = agent.setup, agent.space
     num_told = len(agent.trials)
     to_go = max(setup.num_initial - num_told, 0)
