@@ -68,6 +68,8 @@ class Desk:
         """
         began = time.perf_counter()
         answered: Future[Answered] = Future()
+        # Nobody can call a letter back, not even a caller who has gone.
+        answered.set_running_or_notify_cancel()
         letter: Letter | None = None
         request: Request | None = None
 

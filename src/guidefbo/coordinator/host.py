@@ -18,6 +18,7 @@ from guidefbo.coordinator.federation import (
     find_federation,
     list_federations,
     set_round,
+    signing_key,
 )
 from guidefbo.coordinator.members import JOINED, REVOKED, ROLES, Invitation, Member
 from guidefbo.coordinator.refusal import Refusal
@@ -259,6 +260,12 @@ def overviews(store: Store) -> list[Overview]:
             )
             for found in list_federations(connection)
         ]
+
+
+def public_key(store: Store) -> str:
+    """Return the public half of the key that signs answers."""
+    with store.reading() as connection:
+        return signing_key(connection).public
 
 
 def export(store: Store, federation: str) -> bytes:

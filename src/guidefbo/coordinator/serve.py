@@ -11,6 +11,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from guidefbo.coordinator.answer import Desk, open_desk
 from guidefbo.coordinator.config import Config
@@ -76,7 +77,7 @@ def _uvicorn(app: FastAPI, config: Config) -> uvicorn.Config:
         port=config.port,
         ssl_certfile=config.tls_cert,
         ssl_keyfile=config.tls_key,
-        http="h11",
+        http=_punctual(config.timeout),
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -90,6 +91,34 @@ def _uvicorn(app: FastAPI, config: Config) -> uvicorn.Config:
         timeout_graceful_shutdown=10,
         h11_max_incomplete_event_size=MAX_HEAD,
     )
+
+
+def _punctual(timeout: float) -> type[H11Protocol]:
+    """Return a protocol that closes connections on which nothing is asked for.
+
+    Args:
+        timeout: Seconds within which a request must begin and its head be whole.
+    """
+
+    class Punctual(H11Protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._before: Any = None
+            self.loop.call_later(timeout, self._look)
+
+        def _look(self) -> None:
+            if self.transport.is_closing():
+                return
+            # None before the first request, whatever its type says.
+            cycle: Any = self.cycle
+            is_idle = cycle is None or cycle.response_complete
+            if is_idle and cycle is self._before:
+                self.transport.close()
+                return
+            self._before = cycle
+            self.loop.call_later(timeout, self._look)
+
+    return Punctual
 
 
 class _Server(uvicorn.Server):
