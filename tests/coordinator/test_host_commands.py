@@ -63,6 +63,7 @@ def test_an_evening_of_a_host(folder):
     assert re.search(
         r"north +joined +site +12 +1 +20", do("federation", "sites", "reaction")
     )
+    assert do("federation", "key").strip() == world.public_key
     token = do("federation", "reader", "reaction", "board").strip()
     assert len(token) > 30
     assert "no longer" in do("federation", "reader", "reaction", "board", "--remove")
@@ -79,6 +80,8 @@ def test_an_evening_of_a_host(folder):
 
 def test_store_by_environment(folder, monkeypatch):
     monkeypatch.setenv("GUIDEFBO_STORE", "elsewhere.db")
+    # The service's own words are no matter of the host's commands.
+    monkeypatch.setenv("GUIDEFBO_HOST", "0.0.0.0")
     create()
     assert (folder / "elsewhere.db").exists()
     assert not (folder / "guidefbo.db").exists()
@@ -156,6 +159,7 @@ def test_every_command_has_help_with_an_example():
         "backup",
         "turn",
         "reader",
+        "key",
     }
     for name, command in group.commands.items():
         assert command.help, name

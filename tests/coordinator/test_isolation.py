@@ -97,25 +97,30 @@ app(["tell", {str(tmp_path / "site.json")!r}, "x=0.5", "1.0"], standalone_mode=F
     ("missing", "words"),
     [
         ("fastapi", ["serve"]),
-        ("sqlalchemy", ["serve"]),
         ("sqlalchemy", ["federation", "list"]),
         ("sqlalchemy", ["federation", "create", "f", "space.toml", "--goal", "max"]),
         ("sqlalchemy", ["federation", "turn", "."]),
     ],
 )
-def test_missing_packages_are_named(tmp_path, monkeypatch, missing, words):
-    from typer.testing import CliRunner
-
-    from guidefbo.cli.app import app
-
-    monkeypatch.chdir(tmp_path)
+def test_missing_packages_are_named(tmp_path, missing, words):
     (tmp_path / "space.toml").write_text(
         '[parameters.x]\ntype = "float"\nlow = 0\nhigh = 1\n'
     )
-    for name in [n for n in sys.modules if n.startswith("guidefbo.coordinator")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, missing, None)
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code == 2, done.output
+    code = f"""
+import sys
+sys.modules[{missing!r}] = None
+from guidefbo.cli.app import main
+sys.argv = ["guidefbo", *{words!r}]
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        cwd=tmp_path,
+        timeout=60,
+    )
+    assert done.returncode == 2, done.stderr
     assert "pip install 'guidefbo[service]'" in done.stderr
     assert "Traceback" not in done.stderr

@@ -283,3 +283,38 @@ def test_clock_that_jumps(small, monkeypatch):
             said = small.ok(site.exchange(sequence))
     assert said["packet"] is not None
     assert host.overview(small.store, "reaction").federation.round == 12
+
+
+@pytest.mark.slow
+def test_restart_with_a_million_messages(tmp_path):
+    """A start reads what it needs, not what is stored."""
+    from sqlalchemy import insert
+
+    world = World(str(tmp_path / "guidefbo.db"))
+    (north,) = world.joined("north")
+
+    def seconds_to_an_answer():
+        began = time.monotonic()
+        with serving(world.address, *UNLIMITED) as service:
+            letter = north.exchange(north.number)
+            assert service.post(letter, "exchange").status_code == 200
+            return time.monotonic() - began
+
+    empty = min(seconds_to_an_answer() for _ in range(3))
+    body = make_upload("north", 1).encode()
+    for first in range(0, 1_000_000, 50_000):
+        rows = [
+            {
+                "federation": "reaction",
+                "site": "north",
+                "number": 10**9 + first + n,
+                "sequence": 1,
+                "body": body,
+            }
+            for n in range(50_000)
+        ]
+        with world.store.writing() as connection:
+            connection.execute(insert(uploads), rows)
+    full = min(seconds_to_an_answer() for _ in range(3))
+    assert full < max(2.0, 1.5 * empty), (empty, full)
+    world.close()

@@ -285,6 +285,28 @@ def test_slow_body_is_given_up(hosted):
     assert b" 408 " in answer.splitlines()[0]
 
 
+def test_connection_without_a_request_is_closed(hosted):
+    # Half a head, then a byte now and then: it is closed all the same.
+    began = time.monotonic()
+    dribble = [b"X"] * 40
+    assert raw(hosted, HEAD, *dribble, pause=0.1) == b""
+    assert time.monotonic() - began < 15.0
+    # A connection that asks now and then is kept.
+    with httpx.Client() as client:
+        for _ in range(4):
+            assert client.get(hosted.url + "/healthz").status_code == 200
+            time.sleep(0.4)
+
+
+def test_caller_who_hangs_up(hosted):
+    host_, port = hosted.url.removeprefix("http://").split(":")
+    for _ in range(5):
+        with socket.create_connection((host_, int(port))) as wire:
+            wire.sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
+    assert hosted.get("/healthz").status_code == 200
+    assert "Traceback" not in hosted.log.read_text()
+
+
 def test_log_is_json_without_secrets(hosted):
     code = host.invite(hosted.world.store, "reaction", "logged").code
     site = Site("logged")

@@ -282,6 +282,16 @@ def sites(name: Name, store: StoreOption = None) -> None:
         _print_table(header, rows)
 
 
+@app.command(epilog="Example: guidefbo federation key")
+def key(store: StoreOption = None) -> None:
+    """Print the coordinator's public key, which signs every answer.
+
+    Read it to the sites: each compares it with what its join has printed.
+    """
+    with _opened(store) as (host, opened):
+        typer.echo(host.public_key(opened))
+
+
 @app.command(epilog="Example: guidefbo federation revoke reaction north --forget")
 def revoke(
     name: Name,
@@ -426,9 +436,9 @@ def _opened(store: str | None) -> Generator[tuple[Any, Any], None, None]:
 
 
 def _address(store: str | None) -> str:
-    from guidefbo.coordinator.config import make_config
+    from guidefbo.coordinator.config import store_address
 
-    return make_config({"store": store}).store
+    return store_address(store)
 
 
 def _print_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

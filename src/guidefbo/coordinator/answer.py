@@ -68,6 +68,8 @@ class Desk:
         """
         began = time.perf_counter()
         answered: Future[Answered] = Future()
+        # Nobody can call a letter back, not even a caller who has gone.
+        answered.set_running_or_notify_cancel()
         letter: Letter | None = None
         request: Request | None = None
 
@@ -78,17 +80,19 @@ class Desk:
             answered.set_result(self._dress(outcome, letter, is_sealed))
 
         try:
-            letter = _read(data, limit, purpose, federation)
-            with self.store.reading() as connection:
-                request = authenticate(connection, letter)
-            self.buckets.take(request.whose)
+            with self.writer.arriving():
+                letter = _read(data, limit, purpose, federation)
+                with self.store.reading() as connection:
+                    request = authenticate(connection, letter)
+                self.buckets.take(request.whose)
+                stored = self.writer.submit(request)
         except Refusal as refusal:
             finish(refusal)
         except StoreError as error:
             log.error("store failed", extra={"reason": str(error)})
             finish(unavailable())
         else:
-            self.writer.submit(request).add_done_callback(partial(_then, finish))
+            stored.add_done_callback(partial(_then, finish))
         return answered
 
     def answer(self, data: bytes, *, limit: int, is_sealed: bool = False) -> Answered:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from fastapi import Request
+from starlette.requests import ClientDisconnect
 
 from guidefbo.coordinator.federation import MAX_BODY
 from guidefbo.coordinator.refusal import Refusal
@@ -27,6 +28,8 @@ async def read_body(request: Request, limit: Limit, timeout: float) -> bytes:
         _require(int(length[:12]), most)
     try:
         return await asyncio.wait_for(_collect(request, most, limit), timeout)
+    except ClientDisconnect as error:
+        raise Refusal("invalid", "The request ended too early.") from error
     except TimeoutError as error:
         raise Refusal(
             "timeout", f"The request did not arrive within {timeout:g} s."

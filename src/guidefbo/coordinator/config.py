@@ -17,6 +17,8 @@ from guidefbo.core.files import InputError
 from guidefbo.core.toml import TomlError, read_toml
 
 PREFIX = "GUIDEFBO_"
+DEFAULT = "guidefbo.db"
+"""The store, where nothing else is said: in the current folder."""
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -24,7 +26,7 @@ LEVELS = ("debug", "info", "warning", "error")
 class Config:
     """How a coordinator runs."""
 
-    store: str = "guidefbo.db"
+    store: str = DEFAULT
     """File or URL of the store."""
     host: str = "127.0.0.1"
     """Address to listen at."""
@@ -107,6 +109,11 @@ def make_config(
             chosen[key] = _from_text(name, text, known[key])
     chosen |= {name: value for name, value in given.items() if value is not None}
     return Config(**chosen)
+
+
+def store_address(given: str | None) -> str:
+    """Return the store of a host command: the option, the environment, the default."""
+    return given or os.environ.get(f"{PREFIX}STORE") or DEFAULT
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from guidefbo.coordinator.federation import (
     find_federation,
     list_federations,
     set_round,
+    signing_key,
 )
 from guidefbo.coordinator.members import JOINED, REVOKED, ROLES, Invitation, Member
 from guidefbo.coordinator.refusal import Refusal
@@ -191,8 +192,7 @@ def revoke(store: Store, federation: str, site: str, *, forget: bool = False) ->
             set_round(connection, federation, found.round + 1)
         if forget:
             member = members.forget_uploads(connection, member)
-        revoked = replace(member, state=REVOKED)
-        members.put_member(connection, revoked, is_new=False)
+        members.put_members(connection, [replace(member, state=REVOKED)])
 
 
 def set_open(store: Store, federation: str, is_open: bool) -> None:
@@ -260,6 +260,12 @@ def overviews(store: Store) -> list[Overview]:
             )
             for found in list_federations(connection)
         ]
+
+
+def public_key(store: Store) -> str:
+    """Return the public half of the key that signs answers."""
+    with store.reading() as connection:
+        return signing_key(connection).public
 
 
 def export(store: Store, federation: str) -> bytes:

@@ -1,10 +1,19 @@
 """Sites, their uploads, invitations and readers, as the store keeps them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from guidefbo.coordinator.codes import is_same
 from guidefbo.coordinator.tables import invitations, readers, sites, uploads
@@ -77,28 +86,59 @@ def count_joined(connection: Connection, federation: str) -> int:
     ).scalar_one()
 
 
-def put_member(connection: Connection, member: Member, *, is_new: bool) -> None:
-    """Store a site, new or changed."""
-    values = {f.name: getattr(member, f.name) for f in fields(Member)}
-    if is_new:
-        connection.execute(insert(sites).values(**values))
-    else:
-        connection.execute(update(sites).where(_is(member)).values(**values))
-
-
-def add_upload(
-    connection: Connection, member: Member, number: int, sequence: int, body: bytes
-) -> None:
-    """Store an upload; the same number twice is refused by the database."""
-    connection.execute(
-        insert(uploads).values(
-            federation=member.federation,
-            site=member.name,
-            number=number,
-            sequence=sequence,
-            body=body,
-        )
+def find_members(
+    connection: Connection, federation: str, names: Collection[str]
+) -> dict[str, Member]:
+    """Return some sites by name; those that are not there are left out."""
+    query = select(sites).where(
+        sites.c.federation == federation, sites.c.name.in_(names)
     )
+    rows = connection.execute(query).mappings()
+    return {row["name"]: Member(**dict(row)) for row in rows}
+
+
+def add_member(connection: Connection, member: Member) -> None:
+    """Store a site that was not there."""
+    connection.execute(insert(sites), [_to_row(member)])
+
+
+def put_members(connection: Connection, changed: Sequence[Member]) -> None:
+    """Store sites that have changed."""
+    rows = [
+        {**_to_row(member), "of": member.federation, "whose": member.name}
+        for member in changed
+    ]
+    if rows:
+        connection.execute(_CHANGE, rows)
+
+
+def put_answers(connection: Connection, answers: Mapping[Member, bytes]) -> None:
+    """Store what the last letters of some sites were answered."""
+    rows = [
+        {"of": member.federation, "whose": member.name, "said": answer}
+        for member, answer in answers.items()
+    ]
+    if rows:
+        connection.execute(_ANSWER, rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewUpload:
+    """A row of the table of uploads."""
+
+    federation: str
+    site: str
+    number: int
+    """Of the letter it came in; the same number twice is refused by the database."""
+    sequence: int
+    body: bytes
+
+
+def add_uploads(connection: Connection, new: Sequence[NewUpload]) -> None:
+    """Store uploads."""
+    if new:
+        rows = [{f.name: getattr(u, f.name) for f in fields(NewUpload)} for u in new]
+        connection.execute(_UPLOAD, rows)
 
 
 def newest_upload(connection: Connection, member: Member) -> bytes | None:
@@ -230,5 +270,16 @@ def list_readers(connection: Connection, federation: str) -> list[str]:
     return list(connection.execute(query.order_by(readers.c.name)).scalars())
 
 
-def _is(member: Member) -> Any:
-    return and_(sites.c.federation == member.federation, sites.c.name == member.name)
+def _to_row(member: Member) -> dict[str, Any]:
+    return {f.name: getattr(member, f.name) for f in fields(Member)}
+
+
+_WHOSE = and_(sites.c.federation == bindparam("of"), sites.c.name == bindparam("whose"))
+# Statements that are run for every letter are built once.
+_CHANGE = (
+    update(sites)
+    .where(_WHOSE)
+    .values({f.name: bindparam(f.name) for f in fields(Member)})
+)
+_ANSWER = update(sites).where(_WHOSE).values(answer=bindparam("said"))
+_UPLOAD = insert(uploads)

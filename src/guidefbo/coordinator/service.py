@@ -5,12 +5,15 @@ import base64
 import binascii
 import logging
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from guidefbo.coordinator import shapes
 from guidefbo.coordinator.answer import Answered, Desk, refusal_body, unavailable
@@ -26,14 +29,16 @@ from guidefbo.coordinator.federation import (
 from guidefbo.coordinator.host import overview
 from guidefbo.coordinator.limits import Buckets
 from guidefbo.coordinator.members import reader_of
+from guidefbo.coordinator.metrics import Metrics
 from guidefbo.coordinator.pages import describe_sites, status_page
 from guidefbo.coordinator.refusal import Refusal
 from guidefbo.coordinator.shapes import reference
 from guidefbo.coordinator.store import StoreError
-from guidefbo.core.errors import FedBOError
 from guidefbo.core.names import is_name
 from guidefbo.wire.letter import JOIN
 
+NUM_READERS = 8
+"""Threads that read letters."""
 API = "/api/v1"
 PREFIX = f"{API}/federations/{{federation}}"
 log = logging.getLogger(__name__)
@@ -65,6 +70,9 @@ def make_app(desk: Desk, config: Config) -> FastAPI:
 
 
 def _take_letters(app: FastAPI, desk: Desk, config: Config) -> None:
+    # Few threads: to read a letter is arithmetic, and each holds a connection.
+    readers = ThreadPoolExecutor(NUM_READERS, thread_name_prefix="guidefbo-reader")
+
     def door(purpose: str) -> Handler:
         async def take(request: Request) -> Response:
             name = request.path_params.get("federation")
@@ -73,13 +81,15 @@ def _take_letters(app: FastAPI, desk: Desk, config: Config) -> None:
                 return await run_in_threadpool(_limit_of, desk, name)
 
             data = await read_body(request, limit, config.timeout)
-            future = await run_in_threadpool(
+            receive = partial(
                 desk.receive,
                 data,
                 limit=max(len(data), MAX_BODY),
                 purpose=purpose,
                 federation=name,
             )
+            loop = asyncio.get_running_loop()
+            future = await loop.run_in_executor(readers, receive)
             return _respond(await asyncio.wrap_future(future))
 
         take.__name__ = purpose
@@ -233,58 +243,65 @@ def _tell_of_itself(app: FastAPI, desk: Desk) -> None:
 
 def _guard(app: FastAPI, desk: Desk, config: Config) -> None:
     """Limit callers by address, count answers, and put every refusal into one form."""
-    buckets = Buckets(rate=config.rate_address, burst=2 * config.rate_address)
 
     async def refuse(request: Request, error: Exception) -> Response:
         del request
         if isinstance(error, Refusal):
-            return _respond(
-                Answered(
-                    status=error.status,
-                    body=refusal_body(error),
-                    retry_after=error.retry_after,
-                )
-            )
+            return _refuse(error)
         if isinstance(error, HTTPException):
-            code = {404: "not_found", 405: "invalid"}.get(error.status_code, "invalid")
-            sentence = str(error.detail)
+            code = "not_found" if error.status_code == 404 else "invalid"
             return Response(
-                refusal_body(Refusal(code, sentence)),
+                refusal_body(Refusal(code, str(error.detail))),
                 status_code=error.status_code,
                 media_type="application/json",
                 headers=error.headers,
             )
         log.error("store failed", extra={"reason": str(error)})
-        return await refuse_again()
+        return _refuse(unavailable())
 
-    async def refuse_again() -> Response:
-        told = unavailable()
-        return _respond(
-            Answered(
-                status=told.status,
-                body=refusal_body(told),
-                retry_after=told.retry_after,
-            )
-        )
-
-    for kind in (Refusal, HTTPException, StoreError, FedBOError):
+    for kind in (Refusal, HTTPException, StoreError):
         app.add_exception_handler(kind, refuse)
+    buckets = Buckets(rate=config.rate_address, burst=2 * config.rate_address)
+    app.add_middleware(_Gate, buckets=buckets, metrics=desk.metrics)
 
-    async def admit(
-        request: Request, call_next: Callable[[Request], Awaitable[Response]]
-    ) -> Response:
-        address = request.client.host if request.client else ""
+
+class _Gate:
+    """Every request passes here first."""
+
+    def __init__(self, app: ASGIApp, buckets: Buckets, metrics: Metrics) -> None:
+        self._app = app
+        self._buckets = buckets
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._metrics.count_request(scope["method"], message["status"])
+            await send(message)
+
+        client = scope.get("client")
         try:
-            if request.url.path != "/healthz":
-                buckets.take(address)
+            # Health is asked for by machines of one's own.
+            if scope["path"] != "/healthz":
+                self._buckets.take(client[0] if client else "")
         except Refusal as refusal:
-            response = await refuse(request, refusal)
+            await _refuse(refusal)(scope, receive, counted)
         else:
-            response = await call_next(request)
-        desk.metrics.count_request(request.method, response.status_code)
-        return response
+            await self._app(scope, receive, counted)
 
-    app.middleware("http")(admit)
+
+def _refuse(refusal: Refusal) -> Response:
+    return _respond(
+        Answered(
+            status=refusal.status,
+            body=refusal_body(refusal),
+            retry_after=refusal.retry_after,
+        )
+    )
 
 
 def _respond(answered: Answered) -> Response:

@@ -18,8 +18,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from guidefbo.core.errors import FedBOError, SettingsError
 
-DEFAULT = "guidefbo.db"
-"""The store in the current folder."""
+NUM_CONNECTIONS = 16
+"""Connections a process keeps open; further ones are made when they are needed."""
 WAIT = 30.0
 """Seconds to wait for another writer, or for a database to answer."""
 
@@ -85,11 +85,14 @@ def open_store(address: str) -> Store:
     url = _to_url(address)
     try:
         if url.get_backend_name() == "sqlite":
-            engine = create_engine(url, connect_args={"timeout": WAIT})
+            engine = create_engine(
+                url, pool_size=NUM_CONNECTIONS, connect_args={"timeout": WAIT}
+            )
             _speak_sqlite(engine)
         else:
             engine = create_engine(
                 url,
+                pool_size=NUM_CONNECTIONS,
                 pool_pre_ping=True,
                 connect_args={"connect_timeout": int(WAIT)},
             )

@@ -6,10 +6,10 @@ the answers, which are stored too: a letter that comes again gets the same answe
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, update
+from sqlalchemy import Connection
 
 from guidefbo.coordinator import members
 from guidefbo.coordinator.codes import hash_code
@@ -19,11 +19,10 @@ from guidefbo.coordinator.federation import (
     set_round,
     signing_key,
 )
-from guidefbo.coordinator.members import JOINED, LEFT, Member
+from guidefbo.coordinator.members import JOINED, LEFT, Member, NewUpload
 from guidefbo.coordinator.packets import Packets, make_packets
 from guidefbo.coordinator.refusal import Refusal
 from guidefbo.coordinator.request import Request
-from guidefbo.coordinator.tables import sites
 from guidefbo.wire.keys import SigningKey
 from guidefbo.wire.letter import JOIN, seal
 
@@ -44,16 +43,26 @@ class Draft:
 
 @dataclass(slots=True, kw_only=True)
 class _Ledger:
-    """One federation during a transaction."""
+    """One federation during a transaction: what is there, and what will be."""
 
     federation: Federation
     was: int
     """Its counter before."""
     public_key: str
     """The key answers are signed with."""
+    members: dict[str, Member]
+    """The sites that have written."""
+    changed: list[Member] = field(default_factory=list[Member])
+    uploads: list[NewUpload] = field(default_factory=list[NewUpload])
 
     def count_change(self) -> None:
         self.federation = replace(self.federation, round=self.federation.round + 1)
+
+    def flush(self, connection: Connection) -> None:
+        members.put_members(connection, self.changed)
+        members.add_uploads(connection, self.uploads)
+        if self.federation.round != self.was:
+            set_round(connection, self.federation.name, self.federation.round)
 
 
 def process(connection: Connection, requests: Sequence[Request]) -> list[Outcome]:
@@ -66,36 +75,42 @@ def process(connection: Connection, requests: Sequence[Request]) -> list[Outcome
     key = signing_key(connection)
     # In one order, so that two processes never wait for each other.
     ledgers = {
-        name: _open_ledger(connection, name, key.public)
+        name: _open_ledger(connection, name, requests, key.public)
         for name in sorted({request.federation for request in requests})
     }
     drafts: list[Draft | Outcome] = []
     for request in requests:
         try:
-            ledger = ledgers[request.federation]
-            drafts.append(_change(connection, request, ledger))
+            drafts.append(_change(connection, request, ledgers[request.federation]))
         except Refusal as refusal:
             drafts.append(refusal)
-    open_ones = [draft for draft in drafts if isinstance(draft, Draft)]
     packets: dict[str, Packets] = {}
     for name, ledger in ledgers.items():
-        if ledger.federation.round != ledger.was:
-            set_round(connection, name, ledger.federation.round)
-        mine = [draft for draft in open_ones if draft.request.federation == name]
+        ledger.flush(connection)
+        mine = [
+            d for d in drafts if isinstance(d, Draft) and d.member.federation == name
+        ]
         packets[name] = _packets(connection, ledger.federation, mine)
-    outcomes = [
-        _answer(draft, packets[draft.request.federation], key)
-        if isinstance(draft, Draft)
-        else draft
+    answers = {
+        draft.member: _answer(draft, packets[draft.member.federation], key)
         for draft in drafts
-    ]
-    _store_answers(connection, drafts, outcomes)
-    return outcomes
+        if isinstance(draft, Draft)
+    }
+    members.put_answers(connection, answers)
+    return [answers[d.member] if isinstance(d, Draft) else d for d in drafts]
 
 
-def _open_ledger(connection: Connection, name: str, public_key: str) -> _Ledger:
+def _open_ledger(
+    connection: Connection, name: str, requests: Sequence[Request], public_key: str
+) -> _Ledger:
     federation = find_federation(connection, name, lock=True)
-    return _Ledger(federation=federation, was=federation.round, public_key=public_key)
+    names = [request.site for request in requests if request.federation == name]
+    return _Ledger(
+        federation=federation,
+        was=federation.round,
+        public_key=public_key,
+        members=members.find_members(connection, name, names),
+    )
 
 
 def _change(
@@ -103,7 +118,7 @@ def _change(
 ) -> Draft | Outcome:
     """Make the change a letter asks for; nothing was written where it is refused."""
     letter = request.letter
-    member = members.find_member(connection, *request.whose)
+    member = ledger.members.get(request.site)
     if member is not None and member.digest == letter.digest and member.answer:
         return member.answer
     if not ledger.federation.is_open:
@@ -132,19 +147,10 @@ def _change(
         answer=b"",
         seen=time.time(),
     )
-    match letter.purpose:
-        case "exchange":
-            return _exchange(connection, request, heard, ledger)
-        case "leave":
-            return _leave(connection, request, heard, ledger)
-        case _:
-            changed = replace(
-                heard,
-                public_key=letter.payload["public_key"],
-                former_key=member.public_key,
-            )
-            members.put_member(connection, changed, is_new=False)
-            return Draft(request=request, member=changed, fields={"rotated": True})
+    do = {"exchange": _exchange, "leave": _leave, "rotate": _rotate}[letter.purpose]
+    draft = do(connection, request, heard, ledger)
+    ledger.changed.append(draft.member)
+    return draft
 
 
 def _join(
@@ -192,7 +198,10 @@ def _join(
         num_uploads=0,
         seen=time.time(),
     )
-    members.put_member(connection, member, is_new=former is None)
+    if former is None:
+        members.add_member(connection, member)
+    else:
+        members.put_members(connection, [member])
     members.use_invitation(connection, invitation, letter.digest)
     terms = federation.terms
     fields = {
@@ -220,7 +229,6 @@ def _exchange(
 ) -> Draft:
     if request.upload is not None and member.role != "listen-only":
         member = _take(connection, request, request.upload, member, ledger)
-    members.put_member(connection, member, is_new=False)
     return Draft(
         request=request,
         member=member,
@@ -246,15 +254,20 @@ def _take(
         )
     if sequence == former and members.newest_upload(connection, member) == upload:
         return member
-    members.add_upload(connection, member, request.letter.number, sequence, upload)
-    ledger.count_change()
-    return replace(
-        member,
-        upload=request.letter.number,
-        sequence=sequence,
-        # A correction of results that were counted is no further round.
-        num_uploads=member.num_uploads + (sequence != former),
+    number = request.letter.number
+    ledger.uploads.append(
+        NewUpload(
+            federation=member.federation,
+            site=member.name,
+            number=number,
+            sequence=sequence,
+            body=upload,
+        )
     )
+    ledger.count_change()
+    # A correction of results that were counted is no further round.
+    num_uploads = member.num_uploads + (sequence != former)
+    return replace(member, upload=number, sequence=sequence, num_uploads=num_uploads)
 
 
 def _leave(
@@ -264,9 +277,17 @@ def _leave(
         ledger.count_change()
     if request.letter.payload["forget"]:
         member = members.forget_uploads(connection, member)
-    member = replace(member, state=LEFT)
-    members.put_member(connection, member, is_new=False)
-    return Draft(request=request, member=member, fields={"left": True})
+    left = replace(member, state=LEFT)
+    return Draft(request=request, member=left, fields={"left": True})
+
+
+def _rotate(
+    connection: Connection, request: Request, member: Member, ledger: _Ledger
+) -> Draft:
+    del connection, ledger
+    new = request.letter.payload["public_key"]
+    changed = replace(member, public_key=new, former_key=member.public_key)
+    return Draft(request=request, member=changed, fields={"rotated": True})
 
 
 def _packets(
@@ -323,20 +344,3 @@ def _answer(draft: Draft, packets: Packets, key: SigningKey) -> bytes:
         },
         key,
     )
-
-
-def _store_answers(
-    connection: Connection,
-    drafts: Sequence[Draft | Outcome],
-    outcomes: Sequence[Outcome],
-) -> None:
-    rows = [
-        {"of": d.member.federation, "whose": d.member.name, "said": answer}
-        for d, answer in zip(drafts, outcomes, strict=True)
-        if isinstance(d, Draft)
-    ]
-    if rows:
-        query = update(sites).where(
-            sites.c.federation == bindparam("of"), sites.c.name == bindparam("whose")
-        )
-        connection.execute(query.values(answer=bindparam("said")), rows)

@@ -6,9 +6,11 @@ what is acknowledged is on disk.
 """
 
 import logging
+import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from threading import Condition, Thread
 
 from sqlalchemy import Connection
@@ -24,6 +26,10 @@ MAX_BATCH = 256
 """Most letters of one transaction."""
 MAX_WAITING = 2048
 """Most letters that wait; further ones are told to come back."""
+SHORTEST, LONGEST = 0.01, 0.25
+"""Most seconds for which letters gather, where a transaction takes little or much."""
+PATIENCE = 4.0
+"""After this part of that time without a new letter, a transaction begins."""
 RETRY = 5.0
 """Seconds after which a letter that could not be stored may come again."""
 log = logging.getLogger(__name__)
@@ -47,6 +53,9 @@ class Writer:
         self.num_letters = 0
         self._process = process
         self._waiting: deque[Job] = deque()
+        self._num_arriving = 0
+        self._last_size = 0
+        self._last_seconds = 0.0
         self._changed = Condition()
         self._is_closed = False
         self._thread = Thread(target=self._run, name="guidefbo-writer", daemon=True)
@@ -56,6 +65,18 @@ class Writer:
     def num_waiting(self) -> int:
         """How many letters wait."""
         return len(self._waiting)
+
+    @contextmanager
+    def arriving(self) -> Generator[None, None, None]:
+        """Have the next transaction wait a moment for a letter that is being read."""
+        with self._changed:
+            self._num_arriving += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._num_arriving -= 1
+                self._changed.notify()
 
     def submit(self, request: Request) -> "Future[Outcome]":
         """Put a letter in line; its outcome is there once it is on disk."""
@@ -92,6 +113,7 @@ class Writer:
                 if self._is_closed:
                     return []
                 self._changed.wait()
+            self._gather()
             batch: dict[tuple[str, str], Job] = {}
             later: list[Job] = []
             while self._waiting and len(batch) < MAX_BATCH:
@@ -103,7 +125,29 @@ class Writer:
             self._waiting.extendleft(reversed(later))
             return list(batch.values())
 
+    def _gather(self) -> None:
+        """Let further letters come in while they do, but not for long.
+
+        Whoever is alone is not held up: where the last transaction had one letter and
+        nobody else is being read, there is nothing to wait for.
+        """
+        if self._last_size < 2 and self._num_arriving == 0:
+            return
+        began = time.monotonic()
+        most = min(max(self._last_seconds, SHORTEST), LONGEST)
+        while not self._is_closed and len(self._waiting) < MAX_BATCH:
+            num_waiting = len(self._waiting)
+            left = began + most - time.monotonic()
+            if left <= 0.0:
+                return
+            # Every letter that comes, or is refused, ends the wait.
+            is_woken = self._changed.wait(timeout=min(left, most / PATIENCE))
+            is_same = len(self._waiting) == num_waiting and self._num_arriving == 0
+            if is_same and not is_woken:
+                return
+
     def _commit(self, batch: list[Job]) -> None:
+        began = time.monotonic()
         try:
             with self.store.writing() as connection:
                 outcomes = self._process(connection, [request for request, _ in batch])
@@ -112,6 +156,7 @@ class Writer:
         except Exception as error:
             self._fail(batch, error)
             return
+        self._last_size, self._last_seconds = len(batch), time.monotonic() - began
         self.num_batches += 1
         self.num_letters += len(batch)
         for (_, future), outcome in zip(batch, outcomes, strict=True):
