@@ -158,7 +158,7 @@ OURSELVES = [path for path in PAGES if path.parent.name != "tutorials"]
 """Pages whose code is run here; tutorials are followed in tests/test_tutorials.py."""
 INLINE = re.compile(r"(?<!`)`(guidefbo [^`]+)`(?!`)")
 SMALLER = "--dim 2 --agents 6 --init 3 --rounds 1"
-NOT_OURS = ("pip install ", "python3 ", "./check", "#")
+NOT_OURS = ("pip install ", "chmod ", "python3 ", "./check", "#")
 """Lines of a shell block that are no command of this package."""
 SITE_GUIDE = DOCS / "guide" / "site.md"
 

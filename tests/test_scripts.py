@@ -14,10 +14,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.real_data import real_folder
 from tests.reports.browser import find_chromium
 
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Streams
+from guidefbo.problems.realworld.hpobench_mlp import FILE, SITES
 
 ROOT = Path(__file__).parents[1]
 STAMP = r"^Made at commit ([0-9a-f]{10}(-dirty)?|unknown)\.$"
@@ -97,7 +99,7 @@ def test_every_script_is_run():
     found = {
         path.stem
         for folder in ("benchmarks", "scripts", "examples")
-        for path in (ROOT / folder).glob("*.py")
+        for path in (ROOT / folder).rglob("*.py")
     }
     assert ELSEWHERE.keys() <= found
     missing = {n for n in found - ELSEWHERE.keys() if f"/{n}.py" not in here}
@@ -312,3 +314,24 @@ def test_report_picture(run, tmp_path):
     words = (page, "--section", "regret", "-o", tmp_path / "report.png")
     run("scripts/report_picture.py", *words)
     assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    "has_data", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
+def test_eight_teams(tmp_path, monkeypatch, has_data):
+    """Through the real service, with the real table where it is here."""
+    if not has_data:
+        monkeypatch.delenv("GUIDEFBO_DATA", raising=False)
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "empty"))
+    else:
+        real_folder("hpobench_mlp", FILE, monkeypatch)
+    picture = tmp_path / "teams.svg"
+    words = ("--rounds", 3, "--initial", 5, "--out", picture)
+    said = start("examples/eight_teams/eight_teams.py", *words)
+    assert ("made-up functions take its place" in said) is not has_data
+    found = [line.split() for line in said.splitlines()]
+    guided = {row[0]: row for row in found if len(row) >= 4 and row[0] in SITES}
+    assert guided.keys() == set(SITES)
+    assert [row[0] for row in found if row].count("mean") == 1
+    assert picture.read_text().startswith("<?xml")

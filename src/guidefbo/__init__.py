@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from guidefbo.connect.link import connect as connect
     from guidefbo.core.errors import FedBOError as FedBOError
     from guidefbo.core.space.constraints import AtMost as AtMost
     from guidefbo.core.space.constraints import SumTo as SumTo
@@ -76,6 +77,7 @@ __all__ = [
     "SyntheticFunction",
     "Tasks",
     "__version__",
+    "connect",
     "merge",
     "optimize",
     "read_study",
@@ -85,6 +87,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "connect":
+        return import_module("guidefbo.connect")  # which can be called
     if name not in _HOMES:
         raise AttributeError(f"module 'guidefbo' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

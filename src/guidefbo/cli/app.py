@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from guidefbo.cli import between_sites, data, problems, site, study
+from guidefbo.cli import between_sites, data, federated, host, problems, site, study
 from guidefbo.cli.plugins import (
     Plugins,
     TrustPickle,
@@ -26,6 +26,8 @@ app = typer.Typer(
 )
 site.register(app)
 between_sites.register(app)
+federated.register(app)
+host.register(app)
 app.add_typer(problems.app)
 app.add_typer(study.app)
 app.add_typer(data.app)

@@ -5,16 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from guidefbo.cli.opened import check_output, command
+from guidefbo.cli.space_file import read_space
 from guidefbo.cli.speech import notice
 from guidefbo.cli.table import tell_table
-from guidefbo.core.errors import SettingsError, SpaceError
-from guidefbo.core.files import InputError, OutputError
+from guidefbo.core.errors import SettingsError
+from guidefbo.core.files import OutputError
 from guidefbo.core.names import to_name
 from guidefbo.core.settings import parse_settings
-from guidefbo.core.space.form import space_from_form
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
-from guidefbo.core.space.space import Space
-from guidefbo.core.toml import TomlError, read_toml
 from guidefbo.site.agent import Agent
 from guidefbo.site.trial import shown_value
 
@@ -97,25 +95,7 @@ def create(
     _refuse_existing(file, force)
     # Refused again where another init was quicker.
     agent.save(file, overwrite=force, wait=wait, notice=notice)
-    return _summary(agent, file)
-
-
-def read_space(path: Path) -> Space:
-    """Return the space in a TOML file."""
-    try:
-        # Some editors put a byte order mark first; this encoding drops it.
-        form = read_toml(path)
-    except InputError as error:
-        raise SpaceError(
-            f"Cannot read the space {path}: {error}. For one to start from: "
-            "guidefbo init --example > space.toml"
-        ) from error
-    except TomlError as error:
-        raise SpaceError(f"{path} is not TOML of a space: {error}.") from error
-    try:
-        return space_from_form(form)
-    except SpaceError as error:
-        raise SpaceError(f"{path}: {error}") from error
+    return summary(agent, file)
 
 
 def describe(parameter: Parameter) -> str:
@@ -154,7 +134,8 @@ def _refuse_existing(file: Path, force: bool) -> None:
         )
 
 
-def _summary(agent: Agent, file: Path) -> list[str]:
+def summary(agent: Agent, file: Path) -> list[str]:
+    """Return the lines that describe a new agent."""
     setup, space = agent.setup, agent.space
     num_told = len(agent.trials)
     to_go = max(setup.num_initial - num_told, 0)

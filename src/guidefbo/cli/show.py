@@ -29,8 +29,25 @@ def show_text(agent: Agent, file: Path) -> list[str]:
         f"trials: {counts or 'none'} (initial points: {setup.num_initial})",
         *([str(best)] if best else ["best: no result yet"]),
         str(agent.guidance),
+        *_link_lines(file),
         *(f"pending: {trial}" for trial in pending),
     ]
+
+
+def _link_lines(file: Path) -> list[str]:
+    """Return where the coordinator is, nothing for a site in no federation."""
+    from guidefbo.connect.errors import LinkError
+    from guidefbo.connect.link_file import LinkFile
+    from guidefbo.connect.places import Places
+
+    path = Places.of(file).link
+    if not path.exists():
+        return []
+    try:
+        link = LinkFile.load(path)
+    except LinkError as error:
+        return [f"link: {error}"]
+    return [f"link: {link.where}, as {link.site} in {link.federation} ({link.role})"]
 
 
 def show_json(agent: Agent, *, trials: bool) -> str:

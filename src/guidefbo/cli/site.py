@@ -157,6 +157,14 @@ def ask(
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object per line.")
     ] = False,
+    sync: Annotated[
+        bool,
+        typer.Option(
+            "--sync",
+            help="Exchange with the federation first; where that fails, ask all the "
+            "same.",
+        ),
+    ] = False,
     wait: Wait = 30.0,
 ) -> None:
     """Ask what to evaluate next; the points stay pending until told.
@@ -167,6 +175,10 @@ def ask(
         from guidefbo.cli.opened import changing, command
         from guidefbo.cli.show import trial_form, trial_line
 
+        if sync:
+            from guidefbo.cli.exchanged import sync_before
+
+            sync_before(file, wait)
         with changing(file, wait) as agent:
             trials = agent.ask(n)
         for trial in trials:

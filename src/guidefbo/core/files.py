@@ -77,20 +77,33 @@ def check_writable(path: Path) -> None:
         ) from error
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
+def write_atomically(
+    path: Path, content: str | bytes, *, mode: int | None = None
+) -> None:
     """Write the content to a temporary neighbour and move it into place.
 
     A file that is replaced keeps its rights, and a link keeps pointing at it.
+
+    Args:
+        path: The file.
+        content: All of it.
+        mode: Its rights; None: as they were, or an ordinary file's.
     """
-    with open_atomically(path) as file:
+    with open_atomically(path, mode=mode) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager
-def open_atomically(path: Path) -> Generator[IO[bytes], None, None]:
+def open_atomically(
+    path: Path, *, mode: int | None = None
+) -> Generator[IO[bytes], None, None]:
     """Open a temporary neighbour to write to, and move it into place at the end.
 
     Where the block raises, nothing has happened to the file itself.
+
+    Args:
+        path: The file.
+        mode: Its rights; None: as they were, or an ordinary file's.
     """
     path = Path(os.path.realpath(path))
     try:
@@ -100,7 +113,7 @@ def open_atomically(path: Path) -> Generator[IO[bytes], None, None]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            os.chmod(name, _mode(path))
+            os.chmod(name, _mode(path) if mode is None else mode)
             os.replace(name, path)
         except BaseException:
             Path(name).unlink(missing_ok=True)

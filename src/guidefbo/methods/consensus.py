@@ -3,6 +3,7 @@
 from guidefbo.agent.strategies.consensus.liars import ConsensusLiarSettings
 from guidefbo.agent.strategies.consensus.settings import ConsensusSettings
 from guidefbo.methods.record import Strategy
+from guidefbo.methods.words import component_words, optimum_words
 from guidefbo.server.strategies.consensus.settings import ConsensusServerSettings
 from guidefbo.wire.consensus import ConsensusPacket, PeakUpload
 
@@ -12,6 +13,7 @@ STRATEGY = Strategy(
     agent=ConsensusSettings,
     server=ConsensusServerSettings,
     messages=(PeakUpload, ConsensusPacket),
+    words=(optimum_words, component_words),
     alone={"aim": "own"},
     liars=ConsensusLiarSettings,
     seconds=10.0,

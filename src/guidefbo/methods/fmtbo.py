@@ -3,6 +3,7 @@
 from guidefbo.agent.decision.repeats import ask_anywhere
 from guidefbo.agent.strategies.fmtbo.settings import FmtboSettings
 from guidefbo.methods.record import Strategy
+from guidefbo.methods.words import model_words
 from guidefbo.server.strategies.fmtbo.settings import FmtboServerSettings
 from guidefbo.wire.fmtbo import ModelPacket, ModelUpload
 
@@ -15,6 +16,7 @@ STRATEGY = Strategy(
     agent=FmtboSettings,
     server=FmtboServerSettings,
     messages=(ModelUpload, ModelPacket),
+    words=(model_words, model_words),
     rules=("ei",),
     on_repeat=ask_anywhere,
     paper_column="fmtbo",

@@ -3,6 +3,7 @@
 from guidefbo.agent.decision.repeats import ask_anywhere
 from guidefbo.agent.strategies.fts.settings import FtsSettings
 from guidefbo.methods.record import Strategy
+from guidefbo.methods.words import weight_words
 from guidefbo.server.strategies.fts.settings import FtsServerSettings
 from guidefbo.wire.fts import FeatureWeights
 
@@ -12,6 +13,7 @@ STRATEGY = Strategy(
     agent=FtsSettings,
     server=FtsServerSettings,
     messages=(FeatureWeights, FeatureWeights),
+    words=(weight_words, weight_words),
     rules=("ts",),
     on_repeat=ask_anywhere,
     paper_column="fts",

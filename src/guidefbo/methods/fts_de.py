@@ -3,6 +3,7 @@
 from guidefbo.agent.strategies.fts_de.design import own_regions
 from guidefbo.agent.strategies.fts_de.settings import FtsDeSettings
 from guidefbo.methods.record import Strategy
+from guidefbo.methods.words import weight_words
 from guidefbo.server.strategies.fts_de.settings import FtsDeServerSettings
 from guidefbo.wire.fts import FeatureWeights, RegionWeights
 
@@ -12,6 +13,7 @@ STRATEGY = Strategy(
     agent=FtsDeSettings,
     server=FtsDeServerSettings,
     messages=(FeatureWeights, RegionWeights),
+    words=(weight_words, weight_words),
     rules=("ts",),
     design=own_regions,
     paper_column="fts-de",

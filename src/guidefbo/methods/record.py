@@ -32,6 +32,8 @@ Design = Callable[[Any, tuple[int, int, int], Streams], NDArray[np.float64]]
 """(agent settings, (agents, points, dim), streams) -> initial points of all agents."""
 Count = Callable[[Any, Any, int], tuple[int, int]]
 """(agent settings, server settings, dim) -> scalars up and down per agent and round."""
+Words = Callable[[Any, Space], list[str]]
+"""(body of a message, space) -> what it says in that space's own units, a line each."""
 
 
 class AgentSettings(Protocol):
@@ -185,6 +187,9 @@ class Strategy:
     """The paper's own count of what is sent; None: the paper has none."""
     seconds: float = 15.0
     """Rough time of a full run (16 agents, 50 rounds) on an ordinary core."""
+    words: tuple[Words, Words] | None = None
+    """What an upload and a packet say, in the words and units of a site's own space;
+    None: only their sizes can be told."""
     colour: str | None = None
     """Colour of its lines in figures; None: one that is free."""
 

@@ -2,6 +2,7 @@
 
 from guidefbo.agent.strategies.shape.settings import ShapeSettings
 from guidefbo.methods.record import Strategy
+from guidefbo.methods.words import shape_words
 from guidefbo.server.strategies.shape.settings import ShapeServerSettings
 from guidefbo.wire.shape import ShapePacket, ShapeUpload
 
@@ -11,6 +12,7 @@ STRATEGY = Strategy(
     agent=ShapeSettings,
     server=ShapeServerSettings,
     messages=(ShapeUpload, ShapePacket),
+    words=(shape_words, shape_words),
     alone={"trust": "own"},
     seconds=12.0,
 )

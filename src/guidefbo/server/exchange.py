@@ -7,7 +7,7 @@ named; the other sites get their packets all the same.
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -17,7 +17,7 @@ from guidefbo.core.settings import check_settings, make, settings_of
 from guidefbo.core.streams import Streams
 from guidefbo.core.threads import single_blas_thread
 from guidefbo.server.registry import find_server, server_names
-from guidefbo.server.side import Draws, ServerSide
+from guidefbo.server.side import Draws, ListeningSide, ServerSide
 from guidefbo.wire.codec import read, read_strategy
 from guidefbo.wire.envelope import (
     Envelope,
@@ -50,6 +50,9 @@ def exchange(
     terms: Terms | None = None,
     strategy: str | None = None,
     is_run: bool = False,
+    number: int | None = None,
+    receivers: Collection[str] | None = None,
+    listeners: Collection[str] = (),
 ) -> Exchanged:
     """Answer uploads with packets.
 
@@ -64,6 +67,11 @@ def exchange(
             are left out.
         is_run: Whether this is a simulated run, in which a round is one exchange and
             its number addresses what is drawn for all sites together.
+        number: Number of the exchange that packets carry; None: the round.
+        receivers: By what names those uploads came whose packets are wanted; None:
+            all of them.
+        listeners: Sites that get a packet without an upload; the server must be a
+            `ListeningSide`.
     """
     left_out: dict[str, str] = {}
     read_ones: list[tuple[str, Upload]] = []
@@ -102,7 +110,14 @@ def exchange(
         sequences={u.head.site: u.head.sequence for u in found.values()},
         made_of=None if is_run else made_of,
     )
-    packets = _answer(server, found, terms, draws, made_of)
+    heads = _Heads(
+        terms=terms,
+        number=t if number is None else number,
+        num_uploads=len(found),
+        made_of=made_of,
+        sequences=draws.sequences,
+    )
+    packets = _answer(server, found, draws, heads, receivers, listeners)
     return Exchanged(packets=packets, left_out=left_out)
 
 
@@ -172,30 +187,48 @@ def build_server(strategy: str, settings: Mapping[str, Any]) -> ServerSide:
     return make(kind, settings).build()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heads:
+    """What the heads of one exchange's packets have in common."""
+
+    terms: Terms
+    number: int
+    num_uploads: int
+    made_of: str
+    sequences: Mapping[str, int]
+
+    def seal(self, site: str, body: Any) -> bytes:
+        head = PacketHead(
+            terms=self.terms,
+            site=site,
+            round=self.number,
+            answers=self.sequences.get(site, 0),
+            num_uploads=self.num_uploads,
+            made_of=self.made_of,
+        )
+        return Envelope(head=head, body=body).to_bytes()
+
+
 def _answer(
     server: ServerSide,
     uploads: Mapping[str, Upload],
-    terms: Terms,
     draws: Draws,
-    made_of: str,
+    heads: _Heads,
+    receivers: Collection[str] | None,
+    listeners: Collection[str],
 ) -> dict[str, bytes]:
     bodies = {u.head.site: u.body for u in uploads.values()}
     packets = server.aggregate(bodies, draws.t, draws)
     names = {u.head.site: name for name, u in uploads.items()}
-    return {
-        names[site]: Envelope(
-            head=PacketHead(
-                terms=terms,
-                site=site,
-                round=draws.t,
-                answers=draws.sequences[site],
-                num_uploads=len(bodies),
-                made_of=made_of,
-            ),
-            body=packets[site],
-        ).to_bytes()
+    made = {
+        names[site]: heads.seal(site, packets[site])
         for site in sorted(packets, key=names.__getitem__)
+        if receivers is None or names[site] in receivers
     }
+    if bodies and listeners:
+        heard = cast(ListeningSide, server).listen(bodies, sorted(listeners), draws)
+        made |= {site: heads.seal(site, packet) for site, packet in heard.items()}
+    return made
 
 
 def _foreign(uploads: Mapping[str, Upload], terms: Terms) -> dict[str, str]:

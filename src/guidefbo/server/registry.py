@@ -6,6 +6,7 @@ NAME-as-run, the variant behind the paper's tables. Each names its settings type
 `SERVER`. Strategies from outside are entered with `register_server`.
 """
 
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -66,5 +67,7 @@ def _home(name: str) -> str | None:
     return None
 
 
-def _modules(package: str) -> list[str]:
-    return [m.name for m in iter_modules(import_module(package).__path__)]
+@cache
+def _modules(package: str) -> tuple[str, ...]:
+    # Asked for every message, and to look into a folder takes as long as to read one.
+    return tuple(m.name for m in iter_modules(import_module(package).__path__))

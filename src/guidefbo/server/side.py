@@ -1,8 +1,8 @@
 """The interface of a federation strategy on the server's side."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -69,6 +69,23 @@ class ServerSide(Protocol):
         Args:
             uploads: Newest upload by site; all of one form.
             t: Round, from 1.
+            draws: The server's randomness.
+        """
+        ...
+
+
+@runtime_checkable
+class ListeningSide(Protocol):
+    """A server side that has packets for sites without an upload, too."""
+
+    def listen(
+        self, uploads: Mapping[str, Any], sites: Sequence[str], draws: Draws
+    ) -> Mapping[str, Any]:
+        """Return a packet for each of some sites that uploaded nothing.
+
+        Args:
+            uploads: Newest upload by site, at least one; all of one form.
+            sites: Who listens; none of them has an upload.
             draws: The server's randomness.
         """
         ...

@@ -62,6 +62,24 @@ def read_strategy(data: bytes) -> str:
     return cast(str, strategy)
 
 
+def read_head(data: bytes, head: type[H]) -> H:
+    """Return the head of a message whose body is somebody else's business.
+
+    Args:
+        data: What came.
+        head: Whether an upload or a packet is expected.
+    """
+    form = _parse(data)
+    _check_frame(form, None)
+    own = [f.name for f in fields(head) if f.name != "terms"]
+    shared = [f.name for f in fields(Terms)]
+    require_fields(
+        form, {"format", "version", "kind", "body", *own, *shared}, "the message"
+    )
+    terms = Terms(**{name: form[name] for name in shared})
+    return head(terms=terms, **{name: form[name] for name in own})
+
+
 def _parse(data: bytes) -> Mapping[str, Any]:
     if len(data) > MAX_BYTES:
         raise WireError(

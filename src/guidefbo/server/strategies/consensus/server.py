@@ -1,6 +1,6 @@
 """The consensus server: for each agent, pool the other agents' estimated optima."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -44,6 +44,22 @@ class ConsensusServer:
         return {
             site: _packet(centers[[n]], spread[[n]]) for n, site in enumerate(sites)
         }
+
+    def listen(
+        self, uploads: Mapping[str, PeakUpload], sites: Sequence[str], draws: Draws
+    ) -> dict[str, ConsensusPacket]:
+        """Return the pooled estimate of all for sites that have none of their own.
+
+        Nothing tells the group of such a site, so that all are one group.
+        """
+        del draws
+        # A site's own estimate is not part of its packet, so that any stands for it.
+        ordered = [uploads[site] for site in sorted(uploads)]
+        y = np.clip(np.stack([u.center for u in [*ordered, ordered[0]]]), 0.0, 1.0)
+        v = np.stack([u.variance for u in [*ordered, ordered[0]]])
+        fused = leave_one_out(self.fusion, y, v)
+        center = np.clip(fused.center[[-1]], 0.0, 1.0)
+        return dict.fromkeys(sites, _packet(center, fused.spread[[-1]]))
 
     def fuse(self, uploads: list[PeakUpload]) -> Fused:
         """Return for each upload the pooled estimate of the others."""

@@ -37,6 +37,8 @@ class FmtboServer:
 
     upload_type: ClassVar[type[ModelUpload]] = ModelUpload
     packet_type: ClassVar[type[ModelPacket]] = ModelPacket
+    needs_shared_seed: ClassVar[bool] = True
+    """All sites draw the same features or probes, so that they need one seed."""
 
     averaging: Averaging
     """Of lengthscales and output scales."""

@@ -26,6 +26,8 @@ class FtsServer:
 
     upload_type: ClassVar[type[FeatureWeights]] = FeatureWeights
     packet_type: ClassVar[type[FeatureWeights]] = FeatureWeights
+    needs_shared_seed: ClassVar[bool] = True
+    """All sites draw the same features or probes, so that they need one seed."""
 
     sources: Sources = any_other
     """Whose weights an agent gets."""

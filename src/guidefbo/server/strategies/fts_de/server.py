@@ -71,6 +71,8 @@ class FtsDeServer:
 
     upload_type: ClassVar[type[FeatureWeights]] = FeatureWeights
     packet_type: ClassVar[type[RegionWeights]] = RegionWeights
+    needs_shared_seed: ClassVar[bool] = True
+    """All sites draw the same features or probes, so that they need one seed."""
 
     num_regions: int
     """R: 1, 2 or 4."""

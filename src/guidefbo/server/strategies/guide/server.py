@@ -1,6 +1,6 @@
 """GUIDE's server: merge, reweight, dispatch."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -43,10 +43,13 @@ class GuideServer:
     ) -> dict[str, GuidancePacket]:
         """Return a packet for every site that uploaded."""
         del t
-        if not uploads:
-            return {}
+        return self.listen(uploads, sorted(uploads), draws) if uploads else {}
+
+    def listen(
+        self, uploads: Mapping[str, OptimumUpload], sites: Sequence[str], draws: Draws
+    ) -> dict[str, GuidancePacket]:
+        """Return a packet for each of some sites, whether they uploaded or not."""
         components, log_weights = self.globals(list(uploads.values()))
-        sites = sorted(uploads)
         chosen = self.dispatch(log_weights, sites, self.packet_size, draws)
         return {
             site: GuidancePacket(components=components.take(row))

@@ -1,6 +1,6 @@
 """The shape server: for each site, what the others' trends say to expect of its own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import ClassVar
@@ -47,3 +47,13 @@ class ShapeServer:
             )
             for n, site in enumerate(sites)
         }
+
+    def listen(
+        self, uploads: Mapping[str, ShapeUpload], sites: Sequence[str], draws: Draws
+    ) -> dict[str, ShapePacket]:
+        """Return the prior from all uploads for sites that have none of their own."""
+        # A site's own estimate is not part of its packet, so that any stands for it;
+        # the spread of all is told from one more that is like the first.
+        first = uploads[min(uploads)]
+        mine = self.aggregate({**uploads, "": first}, draws.t, draws)[""]
+        return dict.fromkeys(sites, mine)

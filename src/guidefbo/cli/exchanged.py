@@ -1,0 +1,159 @@
+"""`guidefbo join` and `guidefbo sync`: what they do and what they say."""
+
+import signal
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import typer
+
+from guidefbo.cli.opened import command
+from guidefbo.cli.speech import ALONE, notice
+from guidefbo.connect.errors import ForeignAnswerError, OfflineError, RefusedError
+from guidefbo.connect.join import Joined
+from guidefbo.connect.places import Places
+from guidefbo.core.errors import SettingsError
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+"""Seconds of each unit of time."""
+SPREAD = 0.1
+"""Share of the interval by which sites are kept from coming all at once."""
+
+
+@contextmanager
+def offline_means_alone() -> Generator[None, None, None]:
+    """Turn a coordinator that is not reached into a sentence and exit code 3."""
+    try:
+        yield
+    except OfflineError as error:
+        notice(str(error))
+        raise typer.Exit(ALONE) from error
+    except RefusedError as error:
+        if not error.is_passing:
+            raise
+        notice(str(error))
+        raise typer.Exit(ALONE) from error
+
+
+def joined_lines(joined: Joined, file: Path) -> list[str]:
+    """Return what a site reads once it has joined."""
+    from guidefbo.cli.create import summary
+
+    link, places = joined.link, Places.of(file)
+    lines = [f"joined the federation {link.federation} as {link.site} ({link.role})"]
+    lines += [
+        f"coordinator: {link.where}",
+        f"its public key, which the host can confirm: {link.coordinator_key}",
+        f"files: {places.link}, {places.key} (keep it secret), {places.mail}",
+    ]
+    if link.min_sites > 1:
+        lines.append(f"packets come once {link.min_sites} sites have spoken")
+    if joined.is_new:
+        return [*lines, *summary(joined.agent, file)]
+    done = sum(bool(trial.records) for trial in joined.agent.trials)
+    attached = f"attached {file} with its {done} results"
+    return [*lines, attached, f"next: {command('sync', file)}"]
+
+
+def sync_once(
+    file: Path, *, mail_only: bool = False, patience: float = 2.0, wait: float = 30.0
+) -> bool:
+    """Exchange once and say what happened; return whether there was an answer."""
+    if mail_only:
+        return _move_once(file, patience, wait)
+    from guidefbo.connect.link import Link
+
+    synced = Link(file, patience=patience).sync(wait=wait, notice=notice)
+    if synced.trouble is not None:
+        first, *rest = synced.lines()
+        notice(first)
+        lines = rest
+    else:
+        lines = synced.lines()
+    for line in lines:
+        typer.echo(line.replace("FILE", str(file)))
+    return synced.is_online
+
+
+def sync_before(file: Path, wait: float) -> None:
+    """Exchange before a question; what goes wrong is said and stops nobody."""
+    from guidefbo.connect.link import Link
+
+    link = Link(file, patience=2.0)
+    try:
+        synced = link.sync(wait=wait, notice=notice)
+    except (ForeignAnswerError, RefusedError) as error:
+        notice(f"{error} The question is asked with what the agent holds.")
+        return
+    # The points are the command's result, so this is said beside them.
+    notice("; ".join(synced.lines()).replace("FILE", str(file)))
+
+
+def _move_once(file: Path, patience: float, wait: float) -> bool:
+    from guidefbo.connect.move import move
+
+    with offline_means_alone():
+        moved = move(Places.of(file), patience=patience, wait=wait, notice=notice)
+    for line in moved.lines():
+        typer.echo(line)
+    return moved.is_answered
+
+
+def sync_every(
+    file: Path, every: str, *, mail_only: bool, patience: float, wait: float
+) -> None:
+    """Exchange once in a while until a signal ends it."""
+    interval = read_time(every)
+    stop = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        stop.set()
+
+    former: dict[int, Any] = {
+        number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        notice(f"exchanging every {every}; Ctrl-C or SIGTERM ends it.")
+        count = 0
+        while not stop.is_set():
+            try:
+                sync_once(file, mail_only=mail_only, patience=patience, wait=wait)
+            except typer.Exit:
+                pass  # said already; the next one catches up
+            except ForeignAnswerError as error:
+                notice(str(error))
+            count += 1
+            stop.wait(interval * (1.0 + SPREAD * _share(file, count)))
+        notice("ended; no letter was left half-way.")
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def read_time(text: str) -> float:
+    """Return the seconds of a time such as 10m.
+
+    >>> read_time("10m"), read_time("1.5h")
+    (600.0, 5400.0)
+    """
+    number, unit = text[:-1], text[-1:]
+    try:
+        seconds = float(number) * UNITS[unit]
+    except (ValueError, KeyError):
+        seconds = 0.0
+    if not 1.0 <= seconds <= 366 * 86400.0:
+        raise SettingsError(
+            f"Expected a time of a second or more such as 30s, 10m, 2h, got {text!r}."
+        )
+    return seconds
+
+
+def _share(file: Path, count: int) -> float:
+    """Return a number in [0, 1) that differs from site to site and time to time."""
+    place = f"{file.absolute()}#{count}".encode()
+    return int.from_bytes(sha256(place).digest()[:4]) / 2**32

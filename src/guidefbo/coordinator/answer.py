@@ -1,0 +1,222 @@
+"""One function under both doors: a letter's bytes in, an answer's bytes out."""
+
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from guidefbo.coordinator.federation import signing_key
+from guidefbo.coordinator.limits import Buckets
+from guidefbo.coordinator.metrics import Metrics
+from guidefbo.coordinator.points import reached
+from guidefbo.coordinator.refusal import Refusal
+from guidefbo.coordinator.request import Request, authenticate
+from guidefbo.coordinator.store import Store, StoreError
+from guidefbo.coordinator.work import Outcome, process
+from guidefbo.coordinator.writer import RETRY, Writer
+from guidefbo.core.errors import WireError
+from guidefbo.wire.letter import JOIN, REFUSAL, Letter, read_letter, seal
+
+BURST = 4.0
+"""Seconds' worth of letters that a site may send at once."""
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What a caller gets."""
+
+    status: int
+    """The status of HTTP; 200 where the letter was taken."""
+    body: bytes
+    """A signed letter; of a refusal over HTTP, plain JSON."""
+    retry_after: float | None = None
+    """Seconds after which a refused letter may come again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """Where letters are answered: the store, its writer, and the limits per site."""
+
+    store: Store
+    writer: Writer
+    buckets: Buckets
+    """Of sites."""
+    metrics: Metrics
+
+    def receive(
+        self,
+        data: bytes,
+        *,
+        limit: int,
+        purpose: str | None = None,
+        federation: str | None = None,
+        is_sealed: bool = False,
+    ) -> "Future[Answered]":
+        """Take a letter; its answer is there once everything is on disk.
+
+        Args:
+            data: What came.
+            limit: Most bytes it may have.
+            purpose: What the door is for; None: for all letters.
+            federation: Whose door it is; None: everybody's.
+            is_sealed: Whether a refusal is a signed letter too.
+        """
+        began = time.perf_counter()
+        answered: Future[Answered] = Future()
+        # Nobody can call a letter back, not even a caller who has gone.
+        answered.set_running_or_notify_cancel()
+        letter: Letter | None = None
+        request: Request | None = None
+
+        def finish(outcome: Outcome) -> None:
+            code = outcome.code if isinstance(outcome, Refusal) else "ok"
+            self._note(letter, request, code, time.perf_counter() - began)
+            reached("before answer")
+            answered.set_result(self._dress(outcome, letter, is_sealed))
+
+        try:
+            with self.writer.arriving():
+                letter = _read(data, limit, purpose, federation)
+                with self.store.reading() as connection:
+                    request = authenticate(connection, letter)
+                self.buckets.take(request.whose)
+                stored = self.writer.submit(request)
+        except Refusal as refusal:
+            finish(refusal)
+        except StoreError as error:
+            log.error("store failed", extra={"reason": str(error)})
+            finish(unavailable())
+        else:
+            stored.add_done_callback(partial(_then, finish))
+        return answered
+
+    def answer(self, data: bytes, *, limit: int, is_sealed: bool = False) -> Answered:
+        """Answer a letter, and wait for it."""
+        return self.receive(data, limit=limit, is_sealed=is_sealed).result()
+
+    def _note(
+        self,
+        letter: Letter | None,
+        request: Request | None,
+        code: str,
+        seconds: float,
+    ) -> None:
+        purpose = "unread" if letter is None else letter.purpose
+        known = purpose if purpose in PURPOSES else "unread"
+        self.metrics.count_letter(known, code, seconds)
+        level = logging.INFO if code == "ok" else logging.WARNING
+        said: Mapping[str, Any] = {} if letter is None else letter.payload
+        log.log(
+            level,
+            "letter",
+            extra={
+                "purpose": known,
+                "outcome": code,
+                "federation": request.federation if request else said.get("federation"),
+                "site": request.site if request else said.get("site"),
+                "number": said.get("number"),
+                "ms": round(1000 * seconds, 1),
+            },
+        )
+
+    def _dress(
+        self, outcome: Outcome, letter: Letter | None, is_sealed: bool
+    ) -> Answered:
+        if isinstance(outcome, bytes):
+            return Answered(status=200, body=outcome)
+        body = refusal_body(outcome)
+        if is_sealed and letter is not None:
+            try:
+                with self.store.reading() as connection:
+                    key = signing_key(connection)
+            except (StoreError, Refusal):
+                pass
+            else:
+                said = {
+                    "purpose": REFUSAL,
+                    "federation": letter.payload["federation"],
+                    "site": letter.payload["site"],
+                    "number": letter.number,
+                    "answers": letter.digest,
+                    "error": outcome.code,
+                    "message": str(outcome),
+                }
+                body = seal(said, key)
+        return Answered(
+            status=outcome.status, body=body, retry_after=outcome.retry_after
+        )
+
+
+PURPOSES = (JOIN, "exchange", "leave", "rotate")
+"""Purposes that are counted by their own name."""
+
+
+def refusal_body(refusal: Refusal) -> bytes:
+    """Return a refusal as JSON."""
+    return json.dumps({"error": refusal.code, "message": str(refusal)}).encode()
+
+
+def unavailable() -> Refusal:
+    """Return what callers are told while the store fails."""
+    return Refusal(
+        "unavailable",
+        "The coordinator's store does not answer at the moment. Nothing was changed; "
+        "the same letter may come again.",
+        RETRY,
+    )
+
+
+def open_desk(store: Store, *, rate: float) -> Desk:
+    """Return a desk with a writer of its own.
+
+    Args:
+        store: Open, and of the newest version.
+        rate: Letters a second of one site, in the long run; 0: no limit.
+    """
+    metrics = Metrics()
+    writer = Writer(store, process)
+    metrics.watch(
+        "guidefbo_letters_waiting",
+        "Letters that wait for the next transaction.",
+        lambda: writer.num_waiting,
+    )
+    metrics.watch(
+        "guidefbo_transactions",
+        "Transactions since the start.",
+        lambda: writer.num_batches,
+    )
+    return Desk(
+        store=store,
+        writer=writer,
+        buckets=Buckets(rate=rate, burst=BURST * rate),
+        metrics=metrics,
+    )
+
+
+def _then(finish: Callable[[Outcome], None], future: "Future[Outcome]") -> None:
+    finish(future.result())
+
+
+def _read(
+    data: bytes, limit: int, purpose: str | None, federation: str | None
+) -> Letter:
+    if len(data) > limit:
+        raise Refusal("too_large", f"A request may have at most {limit} bytes.")
+    try:
+        letter = read_letter(data, limit=limit)
+    except WireError as error:
+        raise Refusal("invalid", str(error)) from error
+    if purpose not in (None, letter.purpose):
+        raise Refusal(
+            "invalid",
+            f"This address takes letters for {purpose}, and it is one for "
+            f"{letter.purpose}.",
+        )
+    if federation not in (None, letter.payload["federation"]):
+        raise Refusal("foreign", "The letter names another federation.")
+    return letter

@@ -1,0 +1,167 @@
+"""Runs the service: one process, HTTP and, if asked for, a folder."""
+
+import asyncio
+import contextlib
+import logging
+import sys
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from guidefbo.coordinator.answer import Desk, open_desk
+from guidefbo.coordinator.config import Config
+from guidefbo.coordinator.federation import list_federations
+from guidefbo.coordinator.folder import turn
+from guidefbo.coordinator.schema import open_current
+from guidefbo.coordinator.service import make_app
+from guidefbo.coordinator.store import Store, StoreError
+from guidefbo.core.errors import SettingsError
+from guidefbo.server.registry import find_server
+
+SWITCH = 0.0005
+"""Seconds that a thread computes before another one gets its turn."""
+KEEP_ALIVE = 30
+"""Seconds that an idle connection is kept."""
+MAX_HEAD = 16 << 10
+"""Most bytes of a request's head."""
+log = logging.getLogger(__name__)
+
+
+def serve(config: Config, ready: Callable[[str], object]) -> None:
+    """Answer letters until the process is told to end.
+
+    Args:
+        config: How.
+        ready: Called with the address once connections are taken.
+    """
+    # While packets are worked out, the thread that talks to the sites gets its turn
+    # after this long; at Python's usual 5 ms letters come in one by one.
+    sys.setswitchinterval(SWITCH)
+    store = open_current(config.store)
+    desk = open_desk(store, rate=config.rate_site)
+    _load_strategies(store)
+    app = make_app(desk, config)
+    app.router.lifespan_context = _folder_beside(desk, config)
+    server = _Server(_uvicorn(app, config), ready)
+    try:
+        server.run()
+    finally:
+        desk.writer.close()
+        store.close()
+    if not server.started:
+        raise SettingsError(
+            f"Cannot listen at {config.host} port {config.port}. Is another service "
+            "there? Name another --port."
+        )
+
+
+def _load_strategies(store: Store) -> None:
+    """Import what the first letters will need, so that they need not wait for it."""
+    with store.reading() as connection:
+        for strategy in {f.terms.strategy for f in list_federations(connection)}:
+            find_server(strategy)
+
+
+def _uvicorn(app: FastAPI, config: Config) -> uvicorn.Config:
+    for path in (config.tls_cert, config.tls_key):
+        if path is not None and not Path(path).is_file():
+            raise SettingsError(f"There is no file {path} for TLS.")
+    return uvicorn.Config(
+        app,
+        host=config.host,
+        port=config.port,
+        ssl_certfile=config.tls_cert,
+        ssl_keyfile=config.tls_key,
+        http=_punctual(config.timeout),
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=config.proxy is not None,
+        forwarded_allow_ips=config.proxy,
+        limit_concurrency=config.max_connections,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=10,
+        h11_max_incomplete_event_size=MAX_HEAD,
+    )
+
+
+def _punctual(timeout: float) -> type[H11Protocol]:
+    """Return a protocol that closes connections on which nothing is asked for.
+
+    Args:
+        timeout: Seconds within which a request must begin and its head be whole.
+    """
+
+    class Punctual(H11Protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._before: Any = None
+            self.loop.call_later(timeout, self._look)
+
+        def _look(self) -> None:
+            if self.transport.is_closing():
+                return
+            # None before the first request, whatever its type says.
+            cycle: Any = self.cycle
+            is_idle = cycle is None or cycle.response_complete
+            if is_idle and cycle is self._before:
+                self.transport.close()
+                return
+            self._before = cycle
+            self.loop.call_later(timeout, self._look)
+
+    return Punctual
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens once it does: port 0 means a free one."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[str], object]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            scheme = "https" if self.config.is_ssl else "http"
+            name = f"[{host}]" if ":" in host else host
+            self._ready(f"{scheme}://{name}:{port}")
+
+
+def _folder_beside(
+    desk: Desk, config: Config
+) -> Callable[[FastAPI], contextlib.AbstractAsyncContextManager[None]]:
+    """Look into the shared folder again and again while the service runs."""
+
+    async def look(folder: Path) -> None:
+        while True:
+            try:
+                await run_in_threadpool(turn, desk, folder)
+            except (StoreError, OSError) as error:
+                log.error("folder failed", extra={"reason": str(error)})
+            await asyncio.sleep(config.every)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
+        del app
+        if config.folder is None:
+            yield
+            return
+        task = asyncio.create_task(look(Path(config.folder)))
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    return lifespan

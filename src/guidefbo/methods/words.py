@@ -1,0 +1,147 @@
+"""What messages say, in the words and units of a site's own search space.
+
+A site reads these lines before a message leaves. They are made of the message and the
+space alone: no observation is needed to write them.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from guidefbo.core.arrays import Point
+from guidefbo.core.space.parameters import Bool, Choice, Parameter
+from guidefbo.core.space.space import Space
+
+if TYPE_CHECKING:
+    # A strategy loads its own messages, and not those of the others.
+    from guidefbo.core.component import Components
+    from guidefbo.wire.consensus import PeakUpload
+    from guidefbo.wire.fmtbo import SharedHyperparameters
+    from guidefbo.wire.fts import FeatureWeights, RegionWeights
+    from guidefbo.wire.guide import OptimumUpload
+    from guidefbo.wire.shape import ShapePacket, ShapeUpload
+
+_ENDS = (-0.5, 0.0, 0.5)
+
+
+def optimum_words(message: "OptimumUpload | PeakUpload", space: Space) -> list[str]:
+    """Return where an upload places the optimum."""
+    spread = _spread(message.variance)
+    return [
+        f"the best values lie near {place_words(space, message.center, spread)}",
+        f"weight of this place among all: {message.mass:.3g}",
+        f"how good it is there: {message.value_score:.3g} standard deviations of this "
+        "site's values above their mean, as a cautious estimate",
+    ]
+
+
+def component_words(message: Any, space: Space) -> list[str]:
+    """Return the places a packet names."""
+    c: Components = message.components
+    if not len(c):
+        return ["nothing: nobody else has spoken"]
+    return [
+        f"others find good values near "
+        f"{place_words(space, center, _spread(variance))}; weight {weight:.3g}"
+        for weight, center, variance in zip(
+            c.weights, c.centers, c.variances, strict=True
+        )
+    ]
+
+
+def shape_words(message: "ShapeUpload | ShapePacket", space: Space) -> list[str]:
+    """Return the effect of each parameter over its range."""
+    if not len(message):
+        return ["nothing: nobody else has spoken"]
+    from guidefbo.agent.strategies.shape.features import BEND, SLOPE
+
+    numbers = [n for n, p in space.parameters.items() if not isinstance(p, Choice)]
+    blocks = list(message.means)
+    lines = ["effect on the values, in standard deviations; larger is better"]
+    if numbers:
+        slopes, bends = blocks[0], blocks[1]
+        blocks = blocks[2:]
+        for k, name in enumerate(numbers):
+            parameter = space.parameters[name]
+            effects = [
+                f"{_at(parameter, u + 0.5)} "
+                f"{SLOPE * slopes[k] * u + BEND * bends[k] * (u * u - 1 / 12):+.2f}"
+                for u in _ENDS
+            ]
+            if isinstance(parameter, Bool):
+                effects = [effects[0], effects[-1]]
+            lines.append(f"{name}: {', '.join(effects)}")
+    choices = [(n, p) for n, p in space.parameters.items() if isinstance(p, Choice)]
+    for (name, choice), means in zip(choices, blocks, strict=True):
+        effects = [
+            f"{option} {mean:+.2f}"
+            for option, mean in zip(choice.options, means, strict=True)
+        ]
+        lines.append(f"{name}: {', '.join(effects)}")
+    return lines
+
+
+def weight_words(message: "FeatureWeights | RegionWeights", space: Space) -> list[str]:
+    """Return how many weights of random features there are, which have no units."""
+    low, high = message.weights.min(), message.weights.max()
+    return [
+        f"{message.weights.size} weights of random features of the values, from "
+        f"{low:.3g} to {high:.3g}; they have no units of their own"
+    ]
+
+
+def model_words(message: Any, space: Space) -> list[str]:
+    """Return how quickly values vary along each parameter."""
+    hyper: SharedHyperparameters = message.hyper
+    scales = hyper.lengthscales
+    if len(scales) == 1:
+        lines = [f"values vary over {scales[0]:.2g} of every parameter's range"]
+    else:
+        lines = [
+            f"values vary over {scales[place].min():.2g} of the range of {name}"
+            for name, place in space.places.items()
+        ]
+    lines.append(
+        f"variance of the values, in the model's units: {hyper.outputscale:.3g}"
+    )
+    if hyper.mean is not None:
+        lines.append(f"mean of the values, in the model's units: {hyper.mean:.3g}")
+    if hasattr(message, "ranks"):
+        lines.append(
+            f"in which order this site would rank {len(message.ranks)} points that "
+            "all sites draw alike"
+        )
+    return lines
+
+
+def place_words(space: Space, center: Point, spread: Point) -> str:
+    """Return a place in a space's own units: the middle, and a deviation each way."""
+    parts: list[str] = []
+    for name, parameter in space.parameters.items():
+        c, s = center[space.places[name]], spread[space.places[name]]
+        if isinstance(parameter, Choice):
+            shares = ", ".join(
+                f"{option} {share:.2g}"
+                for option, share in zip(parameter.options, c, strict=True)
+            )
+            parts.append(f"{name} ({shares})")
+        elif isinstance(parameter, Bool):
+            parts.append(f"{name}={_at(parameter, float(c[0]))}")
+        else:
+            low, high = (
+                _at(parameter, float(np.clip(c[0] + sign * s[0], 0.0, 1.0)))
+                for sign in (-1.0, 1.0)
+            )
+            parts.append(f"{name}={_at(parameter, float(c[0]))} ({low} to {high})")
+    return ", ".join(parts)
+
+
+def _at(parameter: Parameter, u: float) -> str:
+    assert not isinstance(parameter, Choice)
+    value = parameter.from_unit(min(max(u, 0.0), 1.0))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _spread(variance: Any) -> Point:
+    """Return the standard deviation along each coordinate."""
+    return np.sqrt(np.diagonal(variance) if variance.ndim == 2 else variance)

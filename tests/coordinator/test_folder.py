@@ -1,0 +1,153 @@
+"""The folder door: the same letters as files."""
+
+import os
+from hashlib import sha256
+
+import pytest
+from tests.coordinator.running import run
+from tests.coordinator.world import Site, checked, read_packet
+
+from guidefbo.coordinator import host
+from guidefbo.coordinator.folder import turn
+from guidefbo.core.errors import SettingsError
+from guidefbo.wire.letter import open_letter, read_letter
+
+
+def put(folder, letter):
+    """Write a letter as a site does."""
+    said = read_letter(letter)
+    if said.purpose == "join":
+        name = sha256(said.data).hexdigest()[:32]
+        place = folder / "in" / "_join"
+    else:
+        name = f"{said.number:012d}"
+        place = folder / "in" / said.payload["federation"] / said.payload["site"]
+    place.mkdir(parents=True, exist_ok=True)
+    path = place / f"{name}.letter"
+    draft = place / f".{name}.letter.tmp"
+    draft.write_bytes(letter)
+    draft.rename(path)
+    return path
+
+
+def out(folder, path):
+    return folder / "out" / path.relative_to(folder / "in")
+
+
+def test_join_and_exchange_through_a_folder(small, tmp_path):
+    folder = tmp_path / "share"
+    folder.mkdir()
+    assert turn(small.desk, folder) == 0
+    sites = [Site(name) for name in ("north", "south", "west")]
+    for site in sites:
+        letter = site.join(host.invite(small.store, "reaction", site.name).code)
+        path = put(folder, letter)
+        assert turn(small.desk, folder) == 1
+        said = checked(out(folder, path).read_bytes(), letter, small.public_key)
+        assert said["method"] == "guide-ucb"
+        assert not path.exists()
+    letters = [site.exchange(1) for site in sites]
+    paths = [put(folder, letter) for letter in letters]
+    assert turn(small.desk, folder) == 3
+    said = [
+        checked(out(folder, path).read_bytes(), letter, small.public_key)
+        for path, letter in zip(paths, letters, strict=True)
+    ]
+    assert read_packet(said[-1]["packet"]).head.num_uploads == 3
+    assert turn(small.desk, folder) == 0
+
+
+def test_same_answer_as_by_other_doors(small, tmp_path):
+    (north,) = small.joined("north")
+    letter = north.exchange(1)
+    path = put(tmp_path, letter)
+    turn(small.desk, tmp_path)
+    got = small.desk.answer(letter, limit=65536)
+    assert out(tmp_path, path).read_bytes() == got.body
+
+
+def test_letters_of_one_site_are_taken_in_order(small, tmp_path):
+    (north,) = small.joined("north")
+    letters = [north.exchange(n) for n in range(1, 13)]
+    paths = [put(tmp_path, letter) for letter in reversed(letters)]
+    assert turn(small.desk, tmp_path) == 12
+    for path in paths:
+        open_letter(out(tmp_path, path).read_bytes(), small.public_key)
+    assert host.overview(small.store, "reaction").members[0].sequence == 12
+
+
+def test_refusals_are_signed_letters(small, tmp_path):
+    (north,) = small.joined("north")
+    letter = Site("north", number=4).exchange(1)
+    path = put(tmp_path, letter)
+    unknown = Site("north").join("ABCD-EFGH-JKMN-PQRS")
+    other = put(tmp_path, unknown)
+    assert turn(small.desk, tmp_path) == 2
+    said = open_letter(out(tmp_path, path).read_bytes(), small.public_key).payload
+    assert (said["purpose"], said["error"]) == ("refusal", "bad_signature")
+    assert said["answers"] == read_letter(letter).digest
+    said = open_letter(out(tmp_path, other).read_bytes(), small.public_key).payload
+    assert said["error"] == "unknown_code"
+    assert (said["federation"], said["site"]) == (None, None)
+    assert north.number == 1
+
+
+def test_kill_between_answer_and_removal(small, tmp_path):
+    """The request is still there, and so is its answer."""
+    (north,) = small.joined("north")
+    letter = north.exchange(1)
+    path = put(tmp_path, letter)
+    turn(small.desk, tmp_path)
+    answer = out(tmp_path, path).read_bytes()
+    path.write_bytes(letter)
+    assert turn(small.desk, tmp_path) == 1
+    assert not path.exists()
+    assert out(tmp_path, path).read_bytes() == answer
+
+
+def test_what_is_no_letter_is_passed_over(small, tmp_path):
+    (north,) = small.joined("north")
+    place = tmp_path / "in" / "reaction" / "north"
+    place.mkdir(parents=True)
+    (place / ".000000000009.letter.tmp").write_bytes(b"half")
+    (place / "notes.txt").write_bytes(b"hello")
+    (place / "000000000003.letter").mkdir()
+    os.symlink("/etc", tmp_path / "in" / "reaction" / "link")
+    (tmp_path / "in" / "..data").mkdir()
+    good = put(tmp_path, north.exchange(1))
+    assert turn(small.desk, tmp_path) == 1
+    assert out(tmp_path, good).exists()
+    assert (place / ".000000000009.letter.tmp").exists()
+
+
+def test_nonsense_is_answered_and_removed(small, tmp_path):
+    place = tmp_path / "in" / "reaction" / "north"
+    place.mkdir(parents=True)
+    path = place / "000000000003.letter"
+    path.write_bytes(b"nonsense")
+    assert turn(small.desk, tmp_path) == 1
+    assert b"invalid" in out(tmp_path, path).read_bytes()
+
+
+def test_letters_wait_while_the_store_fails(small, tmp_path):
+    (north,) = small.joined("north")
+    path = put(tmp_path, north.exchange(1))
+    with small.store.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA query_only = ON")
+    assert turn(small.desk, tmp_path) == 0
+    assert path.exists()
+    small.store.engine.dispose()
+    assert turn(small.desk, tmp_path) == 1
+
+
+def test_folder_that_is_not_there(small, tmp_path):
+    with pytest.raises(SettingsError, match="does not exist"):
+        turn(small.desk, tmp_path / "nowhere")
+
+
+def test_one_pass_by_command(small, tmp_path):
+    (north,) = small.joined("north")
+    path = put(tmp_path, north.exchange(1))
+    done = run("federation", "turn", str(tmp_path), "--store", small.address)
+    assert (done.returncode, done.stdout) == (0, "1 letters answered\n"), done.stderr
+    open_letter(out(tmp_path, path).read_bytes(), small.public_key)
