@@ -43,7 +43,8 @@ class Mute:
 
 def decide(policy, fitted, told, address, missing=None):
     """Return the query of the first round, with what the strategy makes of the fit."""
-    return policy.decide(fitted, policy.study(fitted), told, 1, address, missing)
+    aimed = policy.aim(policy.study(fitted), told)
+    return policy.decide(fitted, aimed, 1, address, missing)
 
 
 def policy_of(domain, method="consensus-ucb", **settings):

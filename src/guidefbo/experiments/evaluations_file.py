@@ -3,12 +3,14 @@
 NumPy's own format, without Python objects: `numpy.load` opens it. A file may come from
 anywhere: only the arrays below are read, none is larger than its run allows, and one
 that is cut off or does not fit the run is refused.
+
+A run whose method compares models has an array more for each of them, `weight.NAME`.
 """
 
 import math
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, Self, cast
@@ -21,6 +23,8 @@ from numpy.typing import NDArray
 from guidefbo.core.checks import is_whole_number
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import InputError, read_file, write_atomically
+from guidefbo.core.names import is_name
+from guidefbo.core.run_record import WEIGHT
 
 EVALUATIONS = "evaluations"
 """Entry of a record that has its arrays, on the way from a worker to the disk."""
@@ -29,6 +33,8 @@ MAX_FILE = 1 << 30
 """Bytes of a file."""
 MAX_NUMBERS = 10**8
 """Numbers in one array: the most that a run may have."""
+MAX_MODELS = 64
+"""Models that a run may compare."""
 ROUNDING = 1e-9
 """How far a query may lie outside the unit cube."""
 DATE = (1980, 1, 1, 0, 0, 0)
@@ -50,16 +56,28 @@ class RunEvaluations:
     chosen: NDArray[np.int64]
     """(num_rounds + 1, num_agents) which of its evaluations each agent takes for the
     best, by its posterior mean, after the initial design and after every round."""
+    weights: Mapping[str, NDArray[np.float64]] = field(
+        default_factory=dict[str, NDArray[np.float64]]
+    )
+    """(num_rounds, num_agents) how likely each model was for an agent's query, by name;
+    not-a-number where it was not compared. Former runs have none."""
 
     @classmethod
     def of(cls, arrays: Mapping[str, Array]) -> Self:
         """Return the evaluations of a run that has just been made."""
-        return cls(**{name: arrays[name].astype(DTYPES[name]) for name in NAMES})
+        weights = {
+            name.removeprefix(WEIGHT): array.astype(SHARE)
+            for name, array in arrays.items()
+            if name.startswith(WEIGHT)
+        }
+        named = {name: arrays[name].astype(DTYPES[name]) for name in NAMES}
+        return cls(**named, weights=weights)
 
     @property
     def arrays(self) -> dict[str, Array]:
         """All of them, by name."""
-        return {name: getattr(self, name) for name in NAMES}
+        weights = {f"{WEIGHT}{name}": array for name, array in self.weights.items()}
+        return {name: getattr(self, name) for name in NAMES} | weights
 
     def write(self, path: Path) -> None:
         """Write the file whole or not at all."""
@@ -81,6 +99,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "chosen": np.dtype("<i8"),
 }
 NAMES = tuple(DTYPES)
+SHARE = np.dtype("<f8")
+"""Of a weight."""
 
 
 def read_evaluations(path: Path, spec: Mapping[str, Any]) -> RunEvaluations:
@@ -101,7 +121,12 @@ def read_evaluations(path: Path, spec: Mapping[str, Any]) -> RunEvaluations:
     try:
         with ZipFile(BytesIO(read_file(path, MAX_FILE))) as archive:
             arrays = {
-                name: _read(archive, name, shape) for name, shape in shapes.items()
+                name: _read(archive, name, DTYPES[name], shape)
+                for name, shape in shapes.items()
+            }
+            weights = {
+                name: _read(archive, f"{WEIGHT}{name}", SHARE, (rounds, agents))
+                for name in _models(archive)
             }
     except (
         # The second line: compressions and encryption that zipfile does not know.
@@ -112,7 +137,7 @@ def read_evaluations(path: Path, spec: Mapping[str, Any]) -> RunEvaluations:
             f"{path} holds no evaluations of its run: {error}. Remove it and its "
             "record, and run the study again."
         ) from error
-    found = RunEvaluations(**arrays)
+    found = RunEvaluations(**arrays, weights=weights)
     _check(found, initial, path)
     return found
 
@@ -125,14 +150,26 @@ def _sizes(spec: Mapping[str, Any], path: Path) -> list[int]:
     return counts
 
 
-def _read(archive: ZipFile, name: str, shape: tuple[int | None, ...]) -> Array:
+def _models(archive: ZipFile) -> list[str]:
+    """Return the names of the models that the run compared."""
+    ending = ".npy"
+    listed = [n for n in archive.namelist() if n.startswith(WEIGHT)]
+    names = [n.removeprefix(WEIGHT).removesuffix(ending) for n in listed]
+    if len(names) > MAX_MODELS or not all(map(is_name, names)):
+        raise ValueError(f"it has weights of {len(names)} models, or of odd names")
+    return names
+
+
+def _read(
+    archive: ZipFile, name: str, expected: np.dtype[Any], shape: tuple[int | None, ...]
+) -> Array:
     """Return one array of the shape it must have; None is any length."""
     with archive.open(f"{name}.npy") as file:
         found, kind = _head(file)
         fits = len(found) == len(shape) and all(
             length in (None, given) for length, given in zip(shape, found, strict=True)
         )
-        if not fits or kind != DTYPES[name] or math.prod(found) > MAX_NUMBERS:
+        if not fits or kind != expected or math.prod(found) > MAX_NUMBERS:
             raise ValueError(f"{name} has shape {found} and type {kind}")
         size = math.prod(found) * kind.itemsize
         data = file.read(size + 1)
@@ -155,6 +192,9 @@ def _check(found: RunEvaluations, num_initial: int, path: Path) -> None:
     for name in ("queries", "observations", "values"):
         if not np.isfinite(getattr(found, name)).all():
             raise DataError(f"{path} has {name} that are not finite numbers.")
+    for name, weights in found.weights.items():
+        if not (np.isnan(weights) | ((weights >= 0.0) & (weights <= 1.0))).all():
+            raise DataError(f"{path} has weights of {name} that are no probabilities.")
     inside = (found.queries >= -ROUNDING) & (found.queries <= 1.0 + ROUNDING)
     last = num_initial + np.arange(len(found.chosen))[:, None]
     if not inside.all() or not ((found.chosen >= 0) & (found.chosen < last)).all():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.side import AgentSide, Aiming, Pointing, Studying
+from guidefbo.agent.side import OTHERS, AgentSide, Aiming, Judging, Pointing, Studying
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Address, Streams
@@ -38,7 +38,8 @@ def check_agent_side(
     comes in, and no decision asks again. A strategy that studies has the same insight
     into another posterior of the same data. One that aims decides on what it made of
     a packet and its insight: a packet that fits, or a value of its own; one that points
-    names places of the posterior's dimension.
+    names places of the posterior's dimension; one that judges gives every model that
+    it compares a probability and a few words.
 
     Args:
         side: The strategy's agent side.
@@ -67,6 +68,7 @@ def check_agent_side(
                 decided = side.decision_posterior(posterior, each, t, address)
                 check_posterior(decided, seed=seed)
                 _check_landmarks(side, each, dim)
+            _check_judgement(side, used)
             # Another posterior of the same data: what was remembered of the first is
             # no help.
             again = _aim(side, replace(posterior), packet)
@@ -119,6 +121,20 @@ def _check_landmarks(side: AgentSide, packet: Any, dim: int) -> None:
         places is None or bool(np.isfinite(places).all()),
         "Landmarks must be finite.",
     )
+
+
+def _check_judgement(side: AgentSide, aimed: Any) -> None:
+    if aimed is None or not isinstance(side, Judging):
+        return
+    weights = side.judgement(aimed)
+    expect(OTHERS in side.models, f"One of the models must be called {OTHERS!r}.")
+    expect(
+        weights.keys() <= side.models.keys(),
+        "A judgement must name models that `models` has words for.",
+    )
+    shares = np.array([*weights.values()])
+    is_share = bool((shares >= 0.0).all()) and abs(float(shares.sum()) - 1.0) < 1e-9
+    expect(is_share or not len(shares), "A judgement must be probabilities.")
 
 
 def _check_fit(side: AgentSide, packet: Any, dim: int) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.strategies.shape.features import ShapeFeatures
+from guidefbo.agent.strategies.shape.judgement import MODELS, weight_by_name
 from guidefbo.agent.strategies.shape.models import Candidate, Insight, weights_of
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
@@ -137,6 +138,15 @@ class ShapeAgent:
             packet = self.aimed(self.study(posterior), nothing)
         chosen = packet.candidates[self.choose(packet.weights, address.at("model"))]
         return chosen.on(posterior)
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """What each model is, by its name."""
+        return MODELS
+
+    def judgement(self, aimed: Aimed) -> dict[str, float]:
+        """Return the evidence weight of each model, by name."""
+        return weight_by_name((c.name for c in aimed.candidates), aimed.weights)
 
     def landmarks(self, packet: Aimed) -> Points | None:
         """Return where the trends are highest, for the search to start from."""
