@@ -14,6 +14,6 @@ STRATEGY = Strategy(
     is_ceiling=True,
     site_refusal="it sends every observation to all other sites, and only measures "
     "what that would bring",
-    seconds=150.0,
+    seconds=160.0,
     colour="brown",
 )
