@@ -39,6 +39,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "methods.md": METHODS,
     "mixed.md": SITE,
     "packet-draws.md": METHODS,
+    "reveal.md": METHODS,
     "speed-consensus.md": METHODS,
     "speed-methods.md": METHODS,
     "speed.md": METHODS,

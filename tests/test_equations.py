@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE, TESTS = ROOT / "src" / "guidefbo", ROOT / "tests"
 TABLE = ROOT / "docs" / "equations.md"
 ROW = re.compile(r"^\|\s*(E\d+)\s*\|")
-TAG_AT_LINE_END = re.compile(r"#\s*(E\d\d(?:\s*,\s*E\d\d)*)\s*$", re.MULTILINE)
+TAG_AT_LINE_END = re.compile(r"#\s*(E\d\d+(?:\s*,\s*E\d\d+)*)\s*$", re.MULTILINE)
 
 
 def parse(text):
@@ -95,3 +95,4 @@ def test_parser_reads_the_documented_format():
     assert rows == {"E01": ["kernel", "2.2", "agent/a.py", "agent/t.py"]}
     assert order == ["E01"]
     assert TAG_AT_LINE_END.findall("x = 1  # E07\ny = 2  # not E08 here\n") == ["E07"]
+    assert TAG_AT_LINE_END.findall("x = 1  # E99, E100\n") == ["E99, E100"]

@@ -5,6 +5,7 @@ with the shape checks, which is faster. All write to a temporary folder.
 """
 
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -14,6 +15,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from tests.reports.browser import find_chromium
+
+from guidefbo.core.domain import Domain
+from guidefbo.core.streams import Streams
 
 ROOT = Path(__file__).parents[1]
 STAMP = r"^Made at commit ([0-9a-f]{10}(-dirty)?|unknown)\.$"
@@ -223,6 +227,44 @@ def test_consensus_groups(tmp_path):
 def test_consensus_location(run, tmp_path):
     run("scripts/consensus_location.py", "--seeds", 0, "--toy", "--out", tmp_path)
     check_table(tmp_path / "consensus-location.md", 2 * 2 + 2 * 3)
+
+
+def test_reveal(run, tmp_path):
+    run("scripts/reveal.py", "--seeds", 0, "--toy", "--out", tmp_path)
+    check_table(tmp_path / "reveal.md", 4 * 5)
+    form = json.loads((tmp_path / "reveal.json").read_text())
+    (by_method,) = form["sites"].values()
+    for found in by_method.values():
+        assert {len(values) for values in found.values()} == {3}
+        assert all(np.isfinite(values).all() for values in found.values())
+        assert np.abs(found["surface: message"]).max() <= 1.0 + 1e-12
+
+
+def test_attacks_of_reveal(monkeypatch):
+    """An attacker who is sent the truth finds it; one who is sent noise does not."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    reveal = importlib.import_module("reveal")
+    rng = np.random.default_rng(0)
+    points = rng.random((12, 4))
+    known = dict(enumerate(points[:11]))
+    usual = points[:11].mean(axis=0)
+    truth = [p[:, None] for p in points]
+    noise = [rng.random((4, 1)) for _ in points]
+    missed = reveal.rms(usual - points[11])
+    told = reveal.learn(known, truth, truth[11])[0]
+    assert reveal.rms(told - points[11]) < 0.1 * missed
+    untold = reveal.learn(known, noise, noise[11])[0]
+    assert 0.5 * missed < reveal.rms(untold - points[11]) < 2.0 * missed
+    assert reveal.read(points, points[:3]) == 3 / 12
+    assert reveal.correlation(points[:, 0], 3.0 - 2.0 * points[:, 0]) == pytest.approx(
+        -1.0
+    )
+    message = SimpleNamespace(
+        means=(np.zeros(2), np.full(2, -1.0)),
+        variances=(np.zeros(2), np.zeros(2)),
+    )
+    scene = reveal.Scene(domain=Domain.box(2), streams=Streams(0))
+    assert reveal.trend_summit([message], scene).tolist() == [0.5, 0.5]
 
 
 def test_faithfulness(tmp_path):

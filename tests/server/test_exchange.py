@@ -35,6 +35,7 @@ from guidefbo.wire.fmtbo import ModelUpload, SharedHyperparameters
 from guidefbo.wire.fts import FeatureWeights, PeerPoint
 from guidefbo.wire.guide import OptimumUpload
 from guidefbo.wire.shape import ShapeUpload
+from guidefbo.wire.shared_data import SharedObservations
 
 SITES = ("north", "south", "west")
 
@@ -67,6 +68,12 @@ def trend(n=0, dim=2):
     )
 
 
+def observations(n=0, dim=2):
+    return SharedObservations(
+        inputs=np.full((2, dim), 0.1 * n), values=np.ones(2), noise=np.full(2, 0.1)
+    )
+
+
 def model(n=0, dim=2, num_probes=4, mean=None):
     hyper = SharedHyperparameters(
         lengthscales=np.full(dim, 1.0 + n), outputscale=1.0, mean=mean
@@ -95,6 +102,7 @@ STRATEGIES = {
     ),
     "consensus": (peak, {"dimension": peak(dim=3)}),
     "shape": (trend, {"sizes of the blocks": trend(dim=3)}),
+    "shared-data": (observations, {"dimension": observations(dim=3)}),
     "cgp": (design, {"dimension": design(dim=3)}),
     "fmtbo": (model, MODELS),
     "fmtbo-as-run": (model, MODELS),

@@ -22,6 +22,7 @@ def note_on(name: str) -> MethodNote:
         rule=method.rule.name,
         is_plain=s.is_plain,
         is_control=s.is_control,
+        is_ceiling=s.is_ceiling,
         alone=dict(s.alone),
         settings={k: setting.default for k, setting in method.run_settings.items()},
         paper=_paper_name(method),

@@ -72,6 +72,8 @@ class MethodNote:
     """Whether agents work alone."""
     is_control: bool = False
     """Whether it only pretends to exchange."""
+    is_ceiling: bool = False
+    """Whether it shares all raw observations."""
     alone: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings under which nothing of the other agents is used."""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -357,6 +359,7 @@ def _methods(listed: Any) -> dict[str, MethodNote]:
             rule=str(texts["rule"]),
             is_plain=form.get("is_plain") is True,
             is_control=form.get("is_control") is True,
+            is_ceiling=form.get("is_ceiling") is True,
             alone=_table(form.get("alone")),
             settings=_table(form.get("settings")),
             paper=_text_or_none(form.get("paper")),

@@ -171,6 +171,9 @@ class Strategy:
     """Whether agents work alone; its methods are named by their rule."""
     is_control: bool = False
     """Whether it only pretends to exchange, so that gains can be told from luck."""
+    is_ceiling: bool = False
+    """Whether it shares all raw observations, so that others can be told which share
+    of what that brings they bring."""
     alone: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings under which nothing of the other agents is used."""
     design: Design = interlocking_design

@@ -28,6 +28,7 @@ STRATEGIES = (
     "guide",
     "consensus",
     "shape",
+    "shared-data",
     "placebo",
 )
 """Strategies of this package, each in a file of its own beside this one."""

@@ -10,9 +10,12 @@ REFERENCE = "ucb"
 
 
 def is_federated(contender: Contender) -> bool:
-    """Whether agents use anything of each other's, which controls only pretend."""
+    """Whether agents exchange messages that a real site would send.
+
+    Controls only pretend to exchange, and what shares all raw data is no method.
+    """
     note = contender.note
-    if note is None or note.is_plain or note.is_control:
+    if note is None or note.is_plain or note.is_control or note.is_ceiling:
         return False
     alone = note.alone.items()
     return not alone or any(_setting(contender, k) != value for k, value in alone)
@@ -26,6 +29,16 @@ def plain_of(contender: Contender, among: Iterable[Contender]) -> Contender | No
 def control_of(contender: Contender, among: Iterable[Contender]) -> Contender | None:
     """Return the control with a contender's rule, set as the contender is."""
     return _find(contender, lambda note: note.is_control, among)
+
+
+def is_ceiling(contender: Contender) -> bool:
+    """Whether a contender shares all raw observations."""
+    return contender.note is not None and contender.note.is_ceiling
+
+
+def ceiling_of(contender: Contender, among: Iterable[Contender]) -> Contender | None:
+    """Return the run with a contender's rule in which everything was shared."""
+    return _find(contender, lambda note: note.is_ceiling, among)
 
 
 def reference_of(contenders: Sequence[Contender]) -> Contender | None:

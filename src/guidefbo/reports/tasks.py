@@ -11,10 +11,16 @@ from guidefbo.core.arrays import Values
 from guidefbo.experiments.results import Outcome
 from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.contenders import Contender
-from guidefbo.reports.families import is_federated, plain_of
+from guidefbo.reports.families import (
+    ceiling_of,
+    is_ceiling,
+    is_federated,
+    plain_of,
+)
 from guidefbo.reports.frame import Frame
 from guidefbo.reports.measure import REGRET, Measure, measure_of
 from guidefbo.reports.paper import column_of, real_world
+from guidefbo.reports.shares import Share, share_of
 from guidefbo.reports.statistics import (
     LEVEL_OF_SIGNIFICANCE,
     Difference,
@@ -71,6 +77,9 @@ class Task:
     """Gains over the best rival."""
     rival: Contender | None
     """The rival with the best mean, None where no rival ran."""
+    shares: Mapping[Contender, Share]
+    """What a contender gains over its lone rule, as a share of what sharing everything
+    gains."""
     regret_left: Mapping[Contender, Summary]
     """Share of the regret of the initial design that is left, if optima are known."""
     held_out: Mapping[Contender, Summary]
@@ -83,7 +92,8 @@ class Task:
     @property
     def best(self) -> Contender | None:
         """The best of ours by its mean, among those with all their seeds."""
-        ours = [w for w in self.finals if w in self.whole and not is_rival(w)]
+        known = [w for w in self.finals if w in self.whole]
+        ours = [w for w in known if not is_rival(w) and not is_ceiling(w)]
         return best_of(ours, self.finals, self.measure)
 
 
@@ -145,6 +155,7 @@ def _task(frame: Frame, conditions: Conditions, problem: str) -> Task:
         unit=unit,
         over_plain=_gains(plains, values, measure),
         over_rival=_gains(others, values, measure),
+        shares=_shares(plains, values, measure),
         rival=rival,
         regret_left=_summaries({w: map(_regret_left, o) for w, o in outcomes.items()}),
         held_out=_summaries({w: map(_held_out, o) for w, o in outcomes.items()}),
@@ -192,6 +203,30 @@ def _gains(
         who: Gain(over=other, difference=difference, adjusted=p)
         for (who, other, difference), p in zip(found, adjusted, strict=True)
     }
+
+
+def _shares(
+    plains: Mapping[Contender, Contender | None],
+    values: Mapping[Contender, Mapping[Any, float]],
+    measure: Measure,
+) -> dict[Contender, Share]:
+    """Return the shares of those beside whom everything was shared."""
+    found: dict[Contender, Share] = {}
+    for who, plain in plains.items():
+        ceiling = ceiling_of(who, values)
+        if plain is None or ceiling is None:
+            continue
+        ours, most = (
+            {
+                key: measure.cost(values[plain][key]) - measure.cost(value)
+                for key, value in values[k].items()
+                if key in values[plain]
+            }
+            for k in (who, ceiling)
+        )
+        share = share_of(ours, most, ceiling=ceiling, plain=plain)
+        found |= {} if share is None else {who: share}
+    return found
 
 
 def _paired_values(

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 
 from guidefbo.reports.conditions import Conditions
 from guidefbo.reports.contenders import Contender
-from guidefbo.reports.families import plain_of
+from guidefbo.reports.families import ceiling_of, is_federated, plain_of
 from guidefbo.reports.formats import MISSING, factor, in_box_notes, number, p_text
 from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import BETA_REMARK
 from guidefbo.reports.sections.regret import papers_regret
+from guidefbo.reports.shares import COLUMN as SHARE
+from guidefbo.reports.shares import Share, share_cell, share_notes, share_of
 from guidefbo.reports.statistics import (
     Comparison,
     can_be_significant,
@@ -100,8 +102,32 @@ def compare_regrets(
     return compare(ours, theirs)
 
 
+def share_under(frame: Frame, conditions: Conditions, pair: Pair) -> Share | None:
+    """Return which share of what sharing everything brings a method brings.
+
+    In logarithms of the regret, over the functions' means.
+    """
+    ceiling = ceiling_of(pair.who, frame.contenders(conditions))
+    if ceiling is None or not is_federated(pair.who):
+        return None
+    ours, most = (
+        {
+            p: -sum(ratios) / len(ratios)
+            for p, ratios in compare_regrets(
+                frame, conditions, who, pair.other
+            ).by_problem.items()
+        }
+        for who in (pair.who, ceiling)
+    )
+    return share_of(ours, most, ceiling=ceiling, plain=pair.other)
+
+
 def _summary_table(frame: Frame, found: dict[Conditions, list[Pair]]) -> Table:
     rows: list[tuple[Cell, ...]] = []
+    shares = {
+        (c, pair): share_under(frame, c, pair) for c, ps in found.items() for pair in ps
+    }
+    has_shares = any(share is not None for share in shares.values())
     left_out, has_paper = 0, False
     for conditions, pairs in found.items():
         for pair in pairs:
@@ -112,6 +138,9 @@ def _summary_table(frame: Frame, found: dict[Conditions, list[Pair]]) -> Table:
             rows.append(_summary_row(frame, conditions, pair, comparison, papers))
     if not has_paper:
         rows = [row[:-2] for row in rows]
+    if has_shares:
+        cells = map(share_cell, shares.values())
+        rows = [(*row, cell) for row, cell in zip(rows, cells, strict=True)]
     notes = [
         "Geometric mean of the ratios over all (function, seed) pairs, functions with "
         "equal weight; a function counts as lower where its geometric mean ratio over "
@@ -121,6 +150,7 @@ def _summary_table(frame: Frame, found: dict[Conditions, list[Pair]]) -> Table:
     ]
     notes += [BETA_REMARK] if has_paper else []
     notes += list(dict.fromkeys(n for c in found for n in in_box_notes(frame, c)))
+    notes += share_notes(shares.values(), unit=", in logarithms of the regret,")
     if left_out:
         notes.append(f"{left_out} pairs are left out: one of the regrets is zero.")
     return Table(
@@ -133,6 +163,7 @@ def _summary_table(frame: Frame, found: dict[Conditions, list[Pair]]) -> Table:
             "mean ratio",
             "Wilcoxon, all pairs",
             *(("paper: functions lower", "paper: mean ratio") if has_paper else ()),
+            *((SHARE,) if has_shares else ()),
         ),
         rows=tuple(rows),
         notes=tuple(notes),

@@ -18,6 +18,8 @@ from guidefbo.reports.frame import Frame
 from guidefbo.reports.looks import looks_of
 from guidefbo.reports.paper import column_of, real_world
 from guidefbo.reports.sections.ranks import ranked
+from guidefbo.reports.shares import COLUMN as SHARE
+from guidefbo.reports.shares import share_cell, share_notes
 from guidefbo.reports.statistics import Summary
 from guidefbo.reports.table import Block, Cell, Figure, Points, Section, Table, words
 from guidefbo.reports.tasks import Gain, Task, find_tasks, papers_metric
@@ -198,6 +200,8 @@ def _table(frame: Frame, task: Task, ordered: Sequence[Contender]) -> Table:
     if task.over_plain:
         gains = [_gain_cell(task.over_plain.get(w), is_named=True) for w in shown]
         columns["gain over its lone rule"] = gains
+    if task.shares:
+        columns[SHARE] = [share_cell(task.shares.get(w)) for w in shown]
     if task.rival is not None:
         gains = [_gain_cell(task.over_rival.get(w), is_named=False) for w in shown]
         columns[f"gain over {task.rival.label}"] = gains
@@ -250,7 +254,7 @@ def _summary_cell(summary: Summary | None) -> Cell:
 
 
 def _notes(frame: Frame, task: Task, has_paper: bool) -> tuple[str, ...]:
-    notes = _test_notes(task)
+    notes = _test_notes(task) + share_notes(task.shares.values())
     if task.regret_left:
         notes.append(
             "Regret left: the mean regret at the end as a share of that after the "
