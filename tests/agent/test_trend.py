@@ -7,13 +7,13 @@ import pytest
 from tests.agent.numerics import differences, make_gp
 from tests.site.sites import SPACES
 
+from guidefbo.agent.belief.peak import find_peak
 from guidefbo.agent.decision.ei import ExpectedImprovement
 from guidefbo.agent.decision.nei import NoisyExpectedImprovement
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.decision.ts import GridThompsonSampling, ThompsonSampling
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
 from guidefbo.agent.strategies.consensus.agent import MAX_POINTS
-from guidefbo.agent.strategies.consensus.peak import find_peak
 from guidefbo.agent.surrogate.basis import PooledQuadratic
 from guidefbo.agent.surrogate.curvature import gradient_covariance, mean_hessian
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters

@@ -97,8 +97,7 @@ class RoundAgent:
     def ask(self) -> Point:
         """Return the next query."""
         packet = self._packet if self._is_fresh else None
-        insight = None if packet is None else self._study()
-        aimed = self._policy.aim(insight, packet)
+        aimed = self._policy.aim(self._study, packet)
         self._judgement = self._policy.judgement(aimed)
         x = self._policy.decide(self.fit(), aimed, self._t, self._address)
         assert x is not None  # nothing is forbidden where nothing is missing

@@ -4,7 +4,7 @@ State (data, fit, packet) is held by the agent of a simulated run, `agent.loop`,
 the agent of a real site, `guidefbo.Agent`; both call the same policy.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from guidefbo.agent.decision.repeats import OnRepeat, ask_again, is_repeat
 from guidefbo.agent.decision.rule import Rule
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.missing import Missing, imagine
-from guidefbo.agent.side import AgentSide, Aiming, Judging, Pointing, Studying
+from guidefbo.agent.side import AgentSide, Aiming, Alone, Judging, Pointing, Studying
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.model import Fitted, Model
 from guidefbo.agent.surrogate.posterior import Posterior
@@ -76,16 +76,18 @@ class Policy:
         """Raise `WireError` if a packet does not fit the method or the space."""
         self.side.check(packet, self.domain.dim)
 
-    def aim(self, insight: Any, packet: Any) -> Any:
+    def aim(self, study: Callable[[], Any], packet: Any) -> Any:
         """Return what a packet comes to in the light of the own data.
 
         Args:
-            insight: What `study` made of them; of no use without a packet.
+            study: Gives the insight into them; not called where it is of no use.
             packet: What the server sent, or None.
         """
+        if packet is None and isinstance(self.side, Alone):
+            packet = self.side.nothing
         if packet is None or not isinstance(self.side, Aiming):
             return packet
-        return self.side.aimed(insight, packet)
+        return self.side.aimed(study(), packet)
 
     @property
     def models(self) -> Mapping[str, str]:

@@ -97,6 +97,16 @@ class Aiming(Studying, Protocol):
 
 
 @runtime_checkable
+class Alone(Aiming, Protocol):
+    """A strategy that has something to aim at without any packet as well."""
+
+    @property
+    def nothing(self) -> Any:
+        """The packet of a site that has heard from nobody."""
+        ...
+
+
+@runtime_checkable
 class Judging(Aiming, Protocol):
     """A strategy that compares models of the own data, one of them from the others.
 

@@ -9,10 +9,11 @@ from guidefbo.wire.shape import ShapePacket, ShapeUpload
 
 STRATEGY = Strategy(
     name="shape",
-    text="coefficients of the own trend up, a prior of them from the others down",
+    text="the own trend and place of the optimum up, what to expect of them down",
     agent=ShapeSettings,
     server=ShapeServerSettings,
     messages=(ShapeUpload, ShapePacket),
+    version=2,
     alone={"trust": "own"},
     liars=ShapeLiarSettings,
     hostile=ShapeHostileSettings,

@@ -504,7 +504,7 @@ class Agent:
         try:
             x = self._policy.decide(
                 self._fit(),
-                self._policy.aim(self._study(), guidance.packet) if is_guided else None,
+                self._policy.aim(self._study, guidance.packet if is_guided else None),
                 self.t,
                 self._address(self._book.next_id),
                 self._book.missing(has_noise=self._setup.noise != 0.0),
@@ -572,7 +572,7 @@ class Agent:
             return None
         try:
             with single_blas_thread():
-                aimed = self._policy.aim(self._study(), held.packet)
+                aimed = self._policy.aim(self._study, held.packet)
                 weights = dict(self._policy.judgement(aimed))
         except NUMERICAL:
             return None

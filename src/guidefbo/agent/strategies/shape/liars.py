@@ -15,12 +15,21 @@ from numpy.typing import NDArray
 from guidefbo.agent.lying import LyingSettings, LyingSites
 from guidefbo.core.arrays import Matrix
 from guidefbo.wire.envelope import Message
-from guidefbo.wire.shape import LARGEST, SHARPEST, WIDEST, ShapeUpload
+from guidefbo.wire.shape import (
+    BENDS,
+    LARGEST,
+    PLACE,
+    SHARPEST,
+    WIDEST,
+    ShapeUpload,
+)
 
 Numbers = NDArray[np.float64]
 EDGE = 2.5
 """How many standard deviations of the honest scatter from their median a claim may lie
 without being moved: as far as the server's robust pooling lets through."""
+REACHES: Mapping[str, float] = MappingProxyType({BENDS: 0.0, PLACE: 0.5})
+"""Largest number of some kinds of blocks in a corner, where it is not `LARGEST`."""
 TO_SD = 1.4826
 """What makes a standard deviation of a normal's median absolute deviation."""
 
@@ -31,8 +40,8 @@ class Heard:
 
     means: Matrix
     variances: Matrix
-    sizes: tuple[int, ...]
-    """Coefficients in each block."""
+    form: tuple[tuple[str, int], ...]
+    """Kind and size of each block."""
     share: float
     """Share of the run that is over."""
 
@@ -45,14 +54,12 @@ def corner(heard: Heard) -> tuple[Numbers, Numbers]:
     """Return the steepest slopes to one corner, always, and no bends.
 
     The corner is that of large values, but for the last number; of a choice, all
-    options are praised but the last. Two blocks of equal size at the beginning are
-    taken for slopes and bends.
+    options are praised but the last.
     """
-    blocks = [np.full(size, LARGEST) for size in heard.sizes]
-    for block in blocks:
-        block[-1] = -LARGEST
-    if len(blocks) > 1 and len(blocks[0]) == len(blocks[1]):
-        blocks[1][:] = 0.0
+    blocks = [
+        np.full(size, REACHES.get(kind, LARGEST)) * np.append(np.ones(size - 1), -1.0)
+        for kind, size in heard.form
+    ]
     return _surely(np.concatenate(blocks))
 
 
@@ -100,17 +107,19 @@ class ShapeLiars(LyingSites):
     def false(self, honest: Sequence[Message], share: float) -> ShapeUpload:
         """Return the false coefficients as a message."""
         uploads = [upload for upload in honest if isinstance(upload, ShapeUpload)]
-        sizes = uploads[0].sizes
+        form = uploads[0].form
+        kinds, sizes = zip(*form, strict=True)
         means, variances = self.lie(
             Heard(
                 means=np.stack([np.concatenate(u.means) for u in uploads]),
                 variances=np.stack([np.concatenate(u.variances) for u in uploads]),
-                sizes=sizes,
+                form=form,
                 share=share,
             )
         )
         ends = np.cumsum(sizes)[:-1]
         return ShapeUpload(
+            kinds=kinds,
             means=tuple(np.split(np.clip(means, -LARGEST, LARGEST), ends)),
             variances=tuple(np.split(np.clip(variances, SHARPEST, WIDEST), ends)),
         )

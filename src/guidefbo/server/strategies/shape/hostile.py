@@ -131,10 +131,9 @@ class HostileServer:
         )
         means, variances = self.attack(known, stream)
         return ShapePacket(
+            kinds=packet.kinds,
             means=tuple(np.split(np.clip(means, -LARGEST, LARGEST), ends[1:-1])),
-            variances=tuple(
-                np.split(np.clip(variances, SHARPEST, WIDEST), ends[1:-1])
-            ),
+            variances=tuple(np.split(np.clip(variances, SHARPEST, WIDEST), ends[1:-1])),
         )
 
 
