@@ -29,8 +29,8 @@ SLACK = 1e-9
 
 SLOPES, BENDS, CHOICE, PLACE = "slopes", "bends", "choice", "place"
 KINDS = (SLOPES, BENDS, CHOICE, PLACE)
-"""What a block may hold: coefficients of slopes, of bends, of the options of one choice,
-or coordinates of the place of the optimum, counted from the middle of the cube."""
+"""What a block may hold: coefficients of slopes, of bends or of the options of one
+choice, or coordinates of the optimum's place, counted from the middle of the cube."""
 Blocks = tuple[NDArray[np.float64], ...]
 """One array of numbers a block."""
 

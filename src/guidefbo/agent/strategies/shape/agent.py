@@ -75,7 +75,7 @@ def at_the_place(posterior: Posterior, place: Place, observed: Points) -> Poster
         variances=np.maximum(place.variance, NARROWEST**2)[None],
     )
     scaling = LocalScaling.widening(GuidanceField.of(component), STRENGTH, observed)
-    return InterventionalPosterior(local=posterior, scaling=scaling)  # E99
+    return InterventionalPosterior(local=posterior, scaling=scaling)  # E102
 
 
 def nowhere(posterior: Posterior, place: Place, observed: Points) -> Posterior:
@@ -132,8 +132,8 @@ class ShapeAgent:
         insight: Insight,
         held: ShapePacket | None,
         address: Address,
-    ) -> ShapeUpload:
-        """Return what the data say of the trend, the posterior less its prior; place."""
+    ) -> ShapeUpload | None:
+        """Return what the data say of trend and place, the posterior less its prior."""
         del posterior, data, held, address
         vague, unit = insight.vague, insight.scale**2
         prior = vague.prior.variances[1:] / unit
@@ -200,6 +200,9 @@ class ShapeAgent:
             packet = self.aimed(self.study(posterior), self.nothing)
         chosen = packet.candidates[self.choose(packet.weights, address.at("model"))]
         model = chosen.refitted(self.model).on(posterior)
+        if not len(self.features.numbers):
+            # Choices have no place: the whole space would be widened alike.
+            return model
         return self.focus(model, packet.place, posterior.X)
 
     @property

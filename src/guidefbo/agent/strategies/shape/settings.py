@@ -10,6 +10,7 @@ from guidefbo.agent.strategies.shape.agent import (
     TRUSTS,
     ShapeAgent,
 )
+from guidefbo.agent.strategies.shape.alone import TrendAgent
 from guidefbo.agent.strategies.shape.features import ShapeFeatures
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
@@ -23,10 +24,16 @@ class TrendSettings:
     choice: str = part("likeliest", "model to decide on", CHOICES)
     focus: str = part("place", "where the uncertainty grows", FOCUSES)
 
-    def build(self, domain: Domain, model: Model, search: SearchSettings) -> ShapeAgent:
-        """Return an agent side that uses nothing of the others."""
-        return ShapeSettings(trust="own", choice=self.choice, focus=self.focus).build(
-            domain, model, search
+    def build(self, domain: Domain, model: Model, search: SearchSettings) -> TrendAgent:
+        """Return an agent side that exchanges nothing."""
+        del search
+        return TrendAgent(
+            domain=domain,
+            features=ShapeFeatures.of(domain),
+            model=model,
+            trust="own",
+            choose=CHOICES[self.choice],
+            focus=FOCUSES[self.focus],
         )
 
 

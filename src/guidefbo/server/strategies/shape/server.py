@@ -53,7 +53,7 @@ class ShapeServer:
         blocks = [slice(*pair) for pair in pairwise(ends)]
         for kind, block in zip(kinds, blocks, strict=True):
             if kind == PLACE:
-                v[:, block] = np.median(v[:, block], axis=0)  # E100
+                v[:, block] = np.median(v[:, block], axis=0)  # E103
         pooled = self.pooling(b, v, blocks)
         means = np.clip(pooled.means, -LARGEST, LARGEST)
         variances = np.clip(pooled.variances, SHARPEST, WIDEST)
