@@ -7,7 +7,7 @@ the items of a tuple it looks at by chance, which Hypothesis forbids there.
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from guidefbo.wire.shape import LARGEST, SHARPEST, WIDEST
+from guidefbo.wire.shape import KINDS, LARGEST, SHARPEST, WIDEST
 
 
 def reals(size, low, high):
@@ -16,14 +16,17 @@ def reals(size, low, high):
     return arrays(float, size, elements=elements)
 
 
-block_sizes = st.lists(st.integers(1, 3), min_size=1, max_size=3)
+blocks = st.tuples(st.sampled_from(KINDS), st.integers(1, 3))
+forms = st.lists(blocks, min_size=1, max_size=4)
+"""Kind and size of each block, in any order."""
 
 
 @st.composite
-def coefficients(draw, sizes=None):
-    """The fields of a valid message, of blocks of some sizes."""
-    sizes = draw(block_sizes) if sizes is None else sizes
+def coefficients(draw, form=None):
+    """The fields of a valid message, of blocks of some kinds and sizes."""
+    form = draw(forms) if form is None else form
     return {
-        "means": tuple(draw(reals(n, -LARGEST, LARGEST)) for n in sizes),
-        "variances": tuple(draw(reals(n, SHARPEST, WIDEST)) for n in sizes),
+        "kinds": tuple(kind for kind, _ in form),
+        "means": tuple(draw(reals(n, -LARGEST, LARGEST)) for _, n in form),
+        "variances": tuple(draw(reals(n, SHARPEST, WIDEST)) for _, n in form),
     }
