@@ -313,7 +313,9 @@ def test_a_claim_of_great_precision_gains_nothing_for_a_place(name, kind):
         np.array(
             [
                 packet.means[0]
-                for packet in aggregate(SERVERS[name], claims(kind, sharpest=s)).values()
+                for packet in aggregate(
+                    SERVERS[name], claims(kind, sharpest=s)
+                ).values()
             ]
         )
         for s in (None, 4)

@@ -92,7 +92,7 @@ def test_data_speak_for_who_is_alike_and_against_who_is_not():
 def test_the_judgement_is_what_the_decision_rests_on():
     agent = exchanged(federation())[1]
     policy, fitted = agent.setup.policy(), agent.fitted
-    aimed = policy.aim(policy.study(fitted), agent.guidance.packet)
+    aimed = policy.aim(lambda: policy.study(fitted), agent.guidance.packet)
     assert agent.guidance.weights == {
         c.name: w for c, w in zip(aimed.candidates, aimed.weights, strict=True)
     }
@@ -124,6 +124,14 @@ def test_methods_that_compare_fewer_models(method, settings, names):
     assert agent.guidance.weights.keys() == names
 
 
+def test_a_lone_site_of_trend_has_nobody_to_judge():
+    """Its models are compared for the decision; there is no guidance to speak of."""
+    agent = federation("trend-ucb", num_results=6)[0]
+    assert agent.upload() is None
+    assert agent.guidance.judgement is None
+    assert not agent.ask().guided
+
+
 def test_looking_changes_nothing(tmp_path):
     """The next query is the same, whoever asked for the weights before."""
     first, second = (exchanged(federation())[0] for _ in range(2))
@@ -144,8 +152,9 @@ def test_an_extreme_packet_is_judged_too():
     agent = exchanged(federation(num_results=4))[0]
     message = agent.guidance.message
     body = ShapePacket(
-        means=(np.full(2, 8.0), np.full(2, -8.0)),
-        variances=(np.full(2, 1e-4), np.full(2, 1e4)),
+        kinds=("slopes", "bends", "place"),
+        means=(np.full(2, 8.0), np.full(2, -8.0), np.full(2, 8.0)),
+        variances=(np.full(2, 1e-4), np.full(2, 1e4), np.full(2, 1e-4)),
     )
     agent.receive(Envelope(head=message.head, body=body))
     weights = agent.guidance.weights

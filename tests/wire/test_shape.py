@@ -172,7 +172,7 @@ def test_what_an_earlier_version_sent_is_refused():
     """Version 1 had no kinds: which block is which could not be told."""
     old = {name: BODY[name] for name in ("means", "variances")}
     for kind, cls in KINDS.items():
-        with pytest.raises(WireError, match="missing.*kinds"):
+        with pytest.raises(WireError, match=r"missing.*kinds"):
             decode(message(old, kind), cls)
 
 

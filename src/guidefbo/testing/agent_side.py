@@ -7,8 +7,17 @@ from typing import Any
 import numpy as np
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.side import OTHERS, AgentSide, Aiming, Judging, Pointing, Studying
+from guidefbo.agent.side import (
+    OTHERS,
+    AgentSide,
+    Aiming,
+    Alone,
+    Judging,
+    Pointing,
+    Studying,
+)
 from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.core.arrays import Points
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Address, Streams
 from guidefbo.testing.codec import check_codec, encode
@@ -39,7 +48,8 @@ def check_agent_side(
     into another posterior of the same data. One that aims decides on what it made of
     a packet and its insight: a packet that fits, or a value of its own; one that points
     names places of the posterior's dimension; one that judges gives every model that
-    it compares a probability and a few words.
+    it compares a probability and a few words. Without a packet, one that aims alone
+    decides as with the packet that says nothing.
 
     Args:
         side: The strategy's agent side.
@@ -55,6 +65,10 @@ def check_agent_side(
         _check_fit(side, packet, dim)
     for misfit in misfits:
         _check_misfit(side, misfit, dim)
+    if isinstance(side, Alone):
+        _check_fit(side, side.nothing, dim)
+        _check_alone(side, posterior, Streams(seed).of(0, 1), example_points(dim, seed))
+        given = (*given, side.nothing)
     packets = (None, *given)
     for agent, t in ((0, 1), (3, 2)):
         for held in packets:
@@ -107,6 +121,22 @@ def _aim(side: AgentSide, posterior: GaussianProcess, packet: Any) -> Any:
             encode(again) == encode(aimed), "Aiming twice must give the same packet."
         )
     return aimed
+
+
+def _check_alone(
+    side: AgentSide, posterior: GaussianProcess, address: Address, X: Points
+) -> None:
+    """Check that no packet is the packet that says nothing."""
+    assert isinstance(side, Alone)
+    aimed = side.aimed(side.study(posterior), side.nothing)
+    first, second = (
+        side.decision_posterior(posterior, each, 1, address).predict(X)
+        for each in (None, aimed)
+    )
+    expect(
+        np.array_equal(first, second),
+        "No packet and the one that says nothing must give the same decision.",
+    )
 
 
 def _check_landmarks(side: AgentSide, packet: Any, dim: int) -> None:

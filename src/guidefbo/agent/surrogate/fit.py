@@ -170,10 +170,11 @@ class LogPosterior:
         for jitter in JITTERS:
             flat = np.zeros(n * n)
             flat[self.places] = k
-            flat[:: n + 1] = diagonal * (1.0 + jitter)
+            flat[:: n + 1] = diagonal
             K = flat.reshape(n, n).T
             if self.beside is not None:
                 K += self.beside
+            flat[:: n + 1] *= 1.0 + jitter
             L, info = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
             if info == 0:
                 half_logdet = float(np.log(L.diagonal()).sum())
