@@ -44,15 +44,17 @@ def renew(text: str) -> str:
 def table_of(name: str) -> str:
     """Return the table for one marker."""
     if name == "all":
-        readers = {"model": ModelSettings, "search": SearchSettings}
+        readers = {"model": (ModelSettings,), "search": (SearchSettings,)}
         return _table("read by", _gather(readers))
     if name == "rules":
         return _table(
-            "rule", _gather({f"`{rule}`": find_rule(rule).settings for rule in RULES})
+            "rule",
+            _gather({f"`{rule}`": (find_rule(rule).settings,) for rule in RULES}),
         )
     s = find_strategy(name)
-    kinds = {"agent": s.agent, "server": s.server, "simulation": s.liars}
-    rows = _gather({who: kind for who, kind in kinds.items() if kind is not None})
+    server = () if s.server is None else (s.server,)
+    kinds = {"agent": (s.agent,), "server": server, "simulation": s.simulated}
+    rows = _gather(kinds)
     if not rows:
         return (
             "It has no settings beside those of [all methods](independent.md#settings) "
@@ -61,10 +63,10 @@ def table_of(name: str) -> str:
     return _table("read by", rows)
 
 
-def _gather(kinds: Mapping[str, type]) -> dict[Setting, list[str]]:
+def _gather(kinds: Mapping[str, tuple[type, ...]]) -> dict[Setting, list[str]]:
     readers: dict[Setting, list[str]] = {}
-    for who, kind in kinds.items():
-        for setting in settings_of(kind).values():
+    for who, types in kinds.items():
+        for setting in settings_of(*types).values():
             readers.setdefault(setting, []).append(who)
     return readers
 

@@ -7,6 +7,7 @@ import pytest
 from tests.agent.numerics import differences, make_gp
 from tests.site.sites import SPACES, told
 
+from guidefbo.agent.belief.peak import TrendMean, find_peak, peak_variance
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.decision.search import SearchSettings, ascend
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
@@ -16,7 +17,6 @@ from guidefbo.agent.loop import RoundAgent
 from guidefbo.agent.policy import Policy
 from guidefbo.agent.strategies.consensus.agent import PLACES, ConsensusAgent
 from guidefbo.agent.strategies.consensus.aim import AIMS
-from guidefbo.agent.strategies.consensus.peak import TrendMean, find_peak, peak_variance
 from guidefbo.agent.strategies.consensus.settings import ConsensusSettings
 from guidefbo.agent.surrogate.basis import PooledQuadratic
 from guidefbo.agent.surrogate.curvature import gradient_covariance, mean_hessian

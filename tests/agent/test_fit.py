@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from tests.agent.numerics import covariance, make_data
+from scipy.stats import multivariate_normal
+from tests.agent.numerics import covariance, differences_at, make_data
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.surrogate.fit import START, START_NOISE, Bounds, LogPosterior, fit
@@ -51,6 +52,64 @@ def test_fit_finds_the_posterior_mode(n, d, seed, noise_variance):
             options={"ftol": 1e-13, "gtol": 1e-8},
         )
         assert value > -other.fun - 1e-5
+
+
+def beside(X):
+    """Return the covariance of a quadratic of uncertain coefficients."""
+    F = np.hstack([np.ones((len(X), 1)), X - 0.5, (X - 0.5) ** 2])
+    return (F * np.linspace(0.1, 2.0, F.shape[1])) @ F.T
+
+
+@pytest.mark.parametrize("noise_variance", NOISES)
+@pytest.mark.parametrize("priors", PRIORS, ids=["likelihood", "map"])
+def test_log_posterior_with_something_beside_the_process(priors, noise_variance):
+    """E04: the density of one process whose covariance is the sum, and its slopes."""
+    X, y = make_data(12, 3)
+    S = beside(X)
+    objective = LogPosterior.of(X, y, noise_variance, priors, beside=S)
+    theta = np.log([0.4, 0.7, 1.2, 0.8])
+    if noise_variance is None:
+        theta = np.append(theta, np.log(0.03))
+
+    def density(theta):
+        K = covariance(X, theta[:4], noise_variance or np.exp(theta[-1])) + S
+        one = np.ones(len(y))
+        mean = one @ np.linalg.solve(K, y) / (one @ np.linalg.solve(K, one))
+        logs = multivariate_normal(np.full(len(y), mean), K).logpdf(y)
+        if priors is None:
+            return logs
+        return logs + priors.log_density(theta, np.exp(theta), 3)[0]
+
+    value, gradient = objective(theta)
+    assert value == pytest.approx(density(theta), rel=1e-9)
+    expected = differences_at(density, theta)
+    assert gradient == pytest.approx(expected, rel=1e-5, abs=1e-6)
+
+
+def test_fit_starts_where_it_is_told_and_ends_in_time():
+    X, y = make_data(25, 3)
+    given = {"noise_variance": 0.01, "priors": Priors(), "bounds": Bounds()}
+    found = fit(X, y, **given, beside=beside(X))
+    objective = LogPosterior.of(X, y, 0.01, Priors(), beside=beside(X))
+
+    def height(hyper):
+        return objective(np.log([*hyper.lengthscales, hyper.outputscale]))[0]
+
+    again = fit(X, y, **given, beside=beside(X), start=found, max_iterations=3)
+    assert height(again) >= height(found) - 1e-9
+    assert again.lengthscales == pytest.approx(found.lengthscales, rel=1e-3)
+    first, second = (
+        fit(X, y, **given, beside=beside(X), max_iterations=n) for n in (1, 4)
+    )
+    assert height(first) < height(second) < height(found)
+
+
+def test_what_is_beside_is_jittered_too():
+    """Of absurd size and singular: the sum has no factor without."""
+    X, y = make_data(6, 2)
+    huge = 1e18 * np.ones((6, 6))
+    objective = LogPosterior.of(X, 1e9 * y, 0.01, Priors(), beside=huge)
+    assert np.isfinite(objective(np.log([0.4, 0.7, 1.2]))[0])
 
 
 def test_fit_without_priors_is_no_worse_than_the_truth():

@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.agent.numerics import make_data
-from tests.site.sites import LIGHT, LIGHTER, SPACES, packet
+from tests.site.sites import LIGHT, LIGHTER, SPACES, in_space, packet, quietly, told
 
 from guidefbo import Float, Int, Space
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.decision.search import maximise_acquisition
+from guidefbo.agent.loop import RoundAgent
 from guidefbo.agent.missing import Missing
 from guidefbo.agent.policy import best_points
-from guidefbo.agent.side import Pointing
+from guidefbo.agent.side import Alone, Pointing
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.model import Fitted, Model
 from guidefbo.agent.surrogate.priors import Priors
@@ -43,7 +44,8 @@ class Mute:
 
 def decide(policy, fitted, told, address, missing=None):
     """Return the query of the first round, with what the strategy makes of the fit."""
-    return policy.decide(fitted, policy.study(fitted), told, 1, address, missing)
+    aimed = policy.aim(lambda: policy.study(fitted), told)
+    return policy.decide(fitted, aimed, 1, address, missing)
 
 
 def policy_of(domain, method="consensus-ucb", **settings):
@@ -163,14 +165,79 @@ def test_a_narrow_field_is_found_among_steps():
 
 # Who points nowhere.
 
-POINTING = ("consensus-", "shape-", "shared-data-")
+POINTING = ("consensus-", "shape-", "shared-data-", "trend-")
 
 
 @pytest.mark.parametrize("method", method_names())
 def test_who_points(method):
-    """Three strategies alone: the others search as they always did."""
+    """Four strategies: the others search as they always did."""
     side = policy_of(Domain.box(2), method).side
     assert isinstance(side, Pointing) == method.startswith(POINTING)
+    assert isinstance(side, Alone) == method.startswith(("shape-", "trend-"))
+
+
+# Who looks somewhere without a packet.
+
+
+@pytest.fixture
+def starts(monkeypatch):
+    """Where searches for a query began, as far as they were told."""
+    found = []
+
+    def watched(*args, near, **kwargs):
+        found.append(near)
+        return maximise_acquisition(*args, near=near, **kwargs)
+
+    monkeypatch.setattr("guidefbo.agent.policy.maximise_acquisition", watched)
+    return found
+
+
+@pytest.mark.parametrize("method", ["shape-ucb", "trend-ucb", "trend-nei"])
+def test_a_lone_agent_starts_at_its_own_landmarks(method, starts):
+    """In a simulated run, with nothing received and with a packet of nobody."""
+    policy = policy_of(Domain.box(3), method)
+    X, y = make_data(9, 3)
+    agent = RoundAgent(
+        agent_id=0, data=Dataset(X=X, y=y), policy=policy, streams=Streams(0)
+    )
+    first = agent.ask()
+    side, posterior = policy.side, agent.posterior
+    own = side.landmarks(side.aimed(side.study(posterior), side.nothing))
+    assert own.shape == (3, 3)
+    assert np.array_equal(starts[0], policy.domain.admit(own))
+    assert agent.judgement.keys() == {"own", "none"}
+    if method == "shape-ucb":
+        agent.receive(side.nothing)
+        assert np.array_equal(agent.ask(), first)
+
+
+@pytest.mark.parametrize("space", ["box", "mixed", "cut"])
+@pytest.mark.parametrize("method", ["shape-ucb", "trend-ucb"])
+def test_a_lone_site_starts_at_its_own_landmarks(method, space, starts):
+    """Before its best results, which a site starts from as well; it is not guided."""
+    site = told(space, 5, method=method, settings=LIGHTER)
+    starts.clear()
+    with quietly():
+        trial = site.ask()
+    policy = site.setup.policy()
+    side, posterior = policy.side, site.fitted.posterior
+    own = side.landmarks(side.aimed(side.study(posterior), side.nothing))
+    near = policy.domain.admit(own)
+    assert np.array_equal(starts[0][: len(near)], near)
+    assert len(starts[0]) > len(near)
+    assert not trial.guided
+    assert in_space(site.space, trial.values)
+
+
+@pytest.mark.parametrize("method", ["ucb", "guide-ucb", "consensus-ucb"])
+def test_others_have_nothing_to_aim_at_without_a_packet(method):
+    """And nothing is studied for it."""
+    policy = policy_of(Domain.box(3), method)
+
+    def refuse():
+        raise AssertionError("studied in vain")
+
+    assert policy.aim(refuse, None) is None
 
 
 def test_where_a_packet_points():

@@ -113,8 +113,8 @@ def observations(with_corner):
 def test_a_corner_observed_before_is_replaced():
     """E79: the search ends at (1, 1) exactly, which was observed."""
     fitted = observations(with_corner=True)
-    assert (policy(ask_again).decide(fitted, None, None, 4, ADDRESS) == CORNER).all()
-    x = policy(ask_anywhere).decide(fitted, None, None, 4, ADDRESS)
+    assert (policy(ask_again).decide(fitted, None, 4, ADDRESS) == CORNER).all()
+    x = policy(ask_anywhere).decide(fitted, None, 4, ADDRESS)
     drawn = Streams(3).at(Purpose.REPEAT, agent=5, t=4).random((NUM_DRAWS, 2))
     assert (x == drawn[0]).all()
 
@@ -124,13 +124,13 @@ def test_no_point_that_is_pending_takes_its_place():
     drawn = Streams(3).at(Purpose.REPEAT, agent=5, t=4).random((NUM_DRAWS, 2))
     pending, nothing = drawn[:2], np.empty((0, 2))
     missing = Missing(pending=pending, failed=nothing, radii=np.empty(0), known=nothing)
-    x = policy(ask_anywhere).decide(fitted, None, None, 4, ADDRESS, missing)
+    x = policy(ask_anywhere).decide(fitted, None, 4, ADDRESS, missing)
     assert (x == drawn[2]).all()
 
 
 def test_a_corner_not_observed_before_is_asked():
     fitted = observations(with_corner=False)
-    assert (policy(ask_anywhere).decide(fitted, None, None, 4, ADDRESS) == CORNER).all()
+    assert (policy(ask_anywhere).decide(fitted, None, 4, ADDRESS) == CORNER).all()
 
 
 @pytest.mark.parametrize("name", method_names())

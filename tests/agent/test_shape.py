@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal
 from tests.agent.numerics import differences, make_gp
 from tests.site.sites import LIGHTER, SPACES, in_space, quietly, told
+from tests.trends import CHOICES_ALONE, MODEL, NOTHING, agent, packet
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.decision.ei import ExpectedImprovement
@@ -14,7 +15,12 @@ from guidefbo.agent.decision.nei import NoisyExpectedImprovement
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.decision.ts import GridThompsonSampling, ThompsonSampling
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
-from guidefbo.agent.strategies.shape.agent import CHOICES, likeliest, sampled
+from guidefbo.agent.strategies.shape.agent import (
+    CHOICES,
+    STRENGTH,
+    likeliest,
+    sampled,
+)
 from guidefbo.agent.strategies.shape.features import ShapeFeatures
 from guidefbo.agent.strategies.shape.models import (
     LEVEL,
@@ -22,46 +28,32 @@ from guidefbo.agent.strategies.shape.models import (
     SHARES,
     SIZES,
     VAGUE,
+    WIDEST_PLACE,
     Insight,
     weights_of,
 )
-from guidefbo.agent.strategies.shape.settings import ShapeSettings
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.kernel import matern52, squared_distances
-from guidefbo.agent.surrogate.model import Model
-from guidefbo.agent.surrogate.priors import Priors
 from guidefbo.agent.surrogate.snapped import SnappedPosterior
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError, WireError
-from guidefbo.core.settings import make
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.registry import find_method
 from guidefbo.testing import check_agent_side, check_codec, check_posterior
 from guidefbo.testing.codec import encode
-from guidefbo.wire.shape import LARGEST, SHARPEST, WIDEST, ShapePacket
+from guidefbo.wire.shape import LARGEST, PLACE, SHARPEST, WIDEST
 
-MODEL = Model(noise_std=0.1, priors=Priors())
 MIXED = SPACES["mixed"].domain
 """x, n, the three options of a drug, warm."""
-NOTHING = ShapePacket(means=(), variances=())
-
-
-def agent(domain=None, **settings):
-    domain = Domain.box(3) if domain is None else domain
-    return make(ShapeSettings, settings).build(domain, MODEL, SearchSettings())
 
 
 def address(t=1, seed=0):
     return Streams(seed).of(0, t)
 
 
-def packet(sizes, mean=0.3, variance=0.1):
-    means = np.full(sum(sizes), mean) if np.ndim(mean) == 0 else mean
-    ends = np.cumsum(sizes)[:-1]
-    return ShapePacket(
-        means=tuple(np.split(means, ends)),
-        variances=tuple(np.full(n, variance) for n in sizes),
-    )
+def coefficients(blocks, side):
+    """Return the numbers of a message that belong to the trend."""
+    return np.concatenate(blocks)[: side.features.size]
 
 
 def upload(side, gp, held=None):
@@ -89,6 +81,7 @@ def test_features_of_numbers(d):
     """E98: the constant, slopes, bends."""
     features = ShapeFeatures.of(Domain.box(d))
     assert (features.sizes, features.size) == ((d, d), 2 * d)
+    assert features.form == (("slopes", d), ("bends", d), ("place", d))
     X = np.random.default_rng(0).random((5, d))
     for x, row in zip(X, features(X), strict=True):
         slopes = [12**0.5 * (t - 0.5) for t in x]
@@ -107,6 +100,7 @@ def test_features_of_choices():
     """E98: centred indicators; a yes or no is a number."""
     features = ShapeFeatures.of(MIXED)
     assert features.sizes == (3, 3, 3)
+    assert features.form == (("slopes", 3), ("bends", 3), ("choice", 3), ("place", 3))
     X = np.array([[0.5, 0.5, 0.0, 1.0, 0.0, 0.75]])
     row = features(X)[0]
     assert row[1:4] == pytest.approx([0.0, 0.0, 12**0.5 / 4])
@@ -117,6 +111,7 @@ def test_features_of_choices_alone():
     choice = MIXED.blocks[0][1]
     features = ShapeFeatures.of(Domain(dim=6, blocks=((0, choice), (3, choice))))
     assert (features.sizes, features.size) == ((3, 3), 6)
+    assert features.form == (("choice", 3), ("choice", 3))
     row = features(np.array([[1.0, 0.0, 0.0, 0.0, 0.0, 1.0]]))[0]
     assert row == pytest.approx(np.array([3, 2, -1, -1, -1, -1, 2]) / 3)
     weights = np.array([0.0, -1.0, 0.7, 0.3, 0.1, 0.2, -0.3])
@@ -164,7 +159,7 @@ def test_evidence_is_the_density_of_the_values():
     """E96: of all three models, against a multivariate normal's."""
     gp, side = make_gp(14, 3), agent()
     insight = side.study(gp)
-    others = insight.told(side.features, packet((3, 3)))
+    others = insight.told(side.features, packet(3))
     candidates = (others, *insight.candidates)
     logs = []
     for candidate in candidates:
@@ -188,10 +183,10 @@ def test_models_have_the_priors_they_should():
     assert min(abs(own.model.prior.variances[1] / s2 - size) for size in SIZES) < 1e-9
     assert none.model.prior.variances == pytest.approx([s2 * LEVEL] + [0.0] * 6)
     assert none.model.rest.hyper.outputscale == gp.hyper.outputscale
-    for candidate in (own, insight.told(side.features, packet((3, 3)))):
+    for candidate in (own, insight.told(side.features, packet(3))):
         share = candidate.model.rest.hyper.outputscale / gp.hyper.outputscale
         assert min(abs(share - each) for each in SHARES) < 1e-12
-    told_ = insight.told(side.features, packet((3, 3))).model.prior
+    told_ = insight.told(side.features, packet(3)).model.prior
     assert told_.means == pytest.approx(gp.y.std() * np.array([0.0] + [0.3] * 6))
     assert told_.variances == pytest.approx(s2 * np.array([LEVEL] + [0.1] * 6))
 
@@ -209,9 +204,10 @@ def test_contract_of_the_posteriors(domain):
     """Gradients by differences, fantasies, paths: all that a rule may ask."""
     gp, side = make_gp(12, domain.dim, noise_variance=0.02), agent(domain)
     insight = side.study(gp)
-    others = insight.told(side.features, packet(side.features.sizes))
+    others = insight.told(side.features, packet(domain))
     for candidate in (others, *insight.candidates):
         check_posterior(candidate.on(gp))
+        check_posterior(candidate.refitted(MODEL).on(gp))
 
 
 RULES = {
@@ -231,7 +227,7 @@ def test_every_rule_decides_on_it(name, space):
     side = agent(domain)
     X = domain.sample(10, np.random.default_rng(0))
     gp = MODEL.fit(Dataset(X=X, y=np.sin(3.0 * X.sum(axis=1)))).posterior
-    received = side.aimed(side.study(gp), packet(side.features.sizes))
+    received = side.aimed(side.study(gp), packet(domain))
     posterior = side.decision_posterior(gp, received, 1, address())
     if domain.is_discrete:
         posterior = SnappedPosterior(inner=posterior, domain=domain)
@@ -252,7 +248,7 @@ def test_few_points_compare_the_models_and_all_decide():
     insight = side.study(gp)
     assert len(insight.vague.y) == MAX_POINTS
     decided = side.decision_posterior(gp, side.aimed(insight, NOTHING), 1, address())
-    assert len(decided.y) == n
+    assert len(decided.local.y) == n
 
 
 # What is sent.
@@ -267,7 +263,7 @@ def test_upload_is_what_the_data_add_to_the_prior(domain, n):
     """
     side, gp = agent(domain), make_gp(n, domain.dim)
     message = upload(side, gp)
-    assert message.sizes == side.features.sizes
+    assert message.form == side.features.form
     scale = gp.y.std()
     F = side.features(gp.X)
     q = squared_distances(gp.X, gp.X, gp.hyper.lengthscales)
@@ -281,11 +277,11 @@ def test_upload_is_what_the_data_add_to_the_prior(domain, n):
     variances = np.clip(1.0 / precision, SHARPEST, WIDEST)
     known = precision > 2.0 / WIDEST
     assert known.sum() > 2
-    assert np.concatenate(message.variances)[known] == pytest.approx(
+    assert coefficients(message.variances, side)[known] == pytest.approx(
         variances[known], rel=1e-6
     )
     means = np.clip(b / (V * precision), -LARGEST, LARGEST)
-    assert np.concatenate(message.means)[known] == pytest.approx(
+    assert coefficients(message.means, side)[known] == pytest.approx(
         means[known], rel=1e-5, abs=1e-6
     )
 
@@ -296,8 +292,9 @@ def test_upload_finds_the_coefficients():
     gp, side = trending(60, beta / np.linalg.norm(beta))
     message = upload(side, gp)
     # In standard deviations of the values, of which 60 are at hand.
-    found = np.concatenate(message.means) * gp.y.std() * np.linalg.norm(beta)
-    error = np.sqrt(np.concatenate(message.variances))
+    scale = gp.y.std() * np.linalg.norm(beta)
+    found = coefficients(message.means, side) * scale
+    error = np.sqrt(coefficients(message.variances, side))
     assert (np.abs(found - beta) < 4.0 * error + 0.05).all()
     assert (error < 0.3).all()
 
@@ -322,7 +319,8 @@ def test_little_data_give_a_message_and_a_decision(values, d):
     X[1:2] = X[:1]
     gp, side = MODEL.fit(Dataset(X=X, y=y)).posterior, agent(Domain.box(d))
     check_codec(upload(side, gp))
-    for received in (NOTHING, packet((d, d)), packet((d, d), LARGEST, SHARPEST)):
+    lie = packet(d, LARGEST, SHARPEST, (LARGEST, SHARPEST))
+    for received in (NOTHING, packet(d), lie):
         aimed = side.aimed(side.study(gp), received)
         assert aimed.weights.sum() == pytest.approx(1.0)
         assert np.isfinite(side.landmarks(aimed)).all()
@@ -343,7 +341,10 @@ def test_values_without_a_spread_have_the_unit_one(values):
 
 @pytest.mark.parametrize("factor", [1e-8, 1e8])
 def test_units_of_the_values_do_not_matter(factor):
-    """The same message and the same weights, hyperparameters in the same units."""
+    """The same message and the same weights, hyperparameters in the same units.
+
+    But for the place: the search for it ends at a slope of 1e-5, in any unit.
+    """
     gp, side = make_gp(20, 3), agent()
     hyper = replace(
         gp.hyper,
@@ -354,14 +355,13 @@ def test_units_of_the_values_do_not_matter(factor):
     other = GaussianProcess.condition(gp.X, factor * gp.y, hyper)
     first, second = upload(side, gp), upload(side, other)
     for name in ("means", "variances"):
+        found, expected = (getattr(each, name) for each in (second, first))
         np.testing.assert_allclose(
-            np.concatenate(getattr(second, name)),
-            np.concatenate(getattr(first, name)),
-            rtol=1e-6,
+            coefficients(found, side), coefficients(expected, side), rtol=1e-6
         )
-    weights = [
-        side.aimed(side.study(each), packet((3, 3))).weights for each in (gp, other)
-    ]
+        if factor > 1.0:
+            np.testing.assert_allclose(found[-1], expected[-1], rtol=1e-2)
+    weights = [side.aimed(side.study(each), packet(3)).weights for each in (gp, other)]
     np.testing.assert_allclose(*weights, rtol=1e-6)
 
 
@@ -378,14 +378,46 @@ def test_exact_data_claim_no_more_than_the_sharpest(n):
     gp = GaussianProcess.condition(X, y, hyper)
     assert np.abs(side.study(gp).vague.weight_variances[1:]).max() < 1e-11
     message = upload(side, gp)
-    assert np.concatenate(message.variances).tolist() == [SHARPEST] * 2
-    assert np.concatenate(message.means) * y.std() == pytest.approx(beta, rel=1e-3)
+    assert coefficients(message.variances, side).tolist() == [SHARPEST] * 2
+    assert coefficients(message.means, side) * y.std() == pytest.approx(beta, rel=1e-3)
 
 
 def test_upload_ignores_what_was_received():
     gp, side = make_gp(20, 3), agent()
-    first, second = (upload(side, gp, held) for held in (None, packet((3, 3))))
-    assert encode(first) == encode(second)
+    lie = packet(3, LARGEST, SHARPEST, (-LARGEST, SHARPEST))
+    messages = [upload(side, gp, held) for held in (None, packet(3), lie)]
+    assert len({encode(message) for message in messages}) == 1
+
+
+def test_upload_has_the_own_place():
+    """Of the numbers, counted from the middle, with the variance of each."""
+    gp, side = make_gp(20, MIXED.dim), agent(MIXED)
+    message, place = upload(side, gp), side.study(gp).place
+    numbers = [0, 1, 5]
+    assert message.kinds[-1] == PLACE
+    assert message.means[-1] + 0.5 == pytest.approx(place.center[numbers], rel=1e-12)
+    assert message.variances[-1] == pytest.approx(place.variance[numbers], rel=1e-12)
+    assert ((place.variance >= SHARPEST) & (place.variance <= WIDEST_PLACE)).all()
+
+
+def test_upload_of_choices_alone_has_no_place():
+    side = agent(CHOICES_ALONE)
+    X = CHOICES_ALONE.sample(6, np.random.default_rng(0))
+    gp = MODEL.fit(Dataset(X=X, y=X[:, 0] - X[:, 4])).posterior
+    message = upload(side, gp)
+    assert message.form == (("choice", 3), ("choice", 3))
+    check_codec(message)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_place_of_a_bowl(seed):
+    """Where it is highest, with a small variance."""
+    top, rng = np.array([0.3, 0.6, 0.45]), np.random.default_rng(seed)
+    X = rng.random((40, 3))
+    gp = MODEL.fit(Dataset(X=X, y=-8.0 * ((X - top) ** 2).sum(axis=1))).posterior
+    center, variance = agent().study(gp).place
+    assert center == pytest.approx(top, abs=0.03)
+    assert (variance < 0.05**2).all()
 
 
 # What is made of the answer.
@@ -406,7 +438,7 @@ def test_the_others_are_believed_where_they_are_right(seed):
     rng = np.random.default_rng(seed)
     nonsense = rng.choice([-1.0, 1.0], 10) * 3.0
     weights = {
-        name: side.aimed(insight, packet((5, 5), told_, 0.01)).weights[0]
+        name: side.aimed(insight, packet(5, told_, 0.01)).weights[0]
         for name, told_ in (
             ("right", right),
             ("reversed", -right),
@@ -418,16 +450,26 @@ def test_the_others_are_believed_where_they_are_right(seed):
     assert weights["nonsense"] < 1e-6
 
 
-def test_a_packet_that_is_not_believed_changes_nothing():
-    gp, side = trending(12, BETA / np.linalg.norm(BETA))
+@pytest.mark.parametrize("focus", ["place", "none"])
+def test_a_trend_that_is_not_believed_changes_nothing(focus):
+    """E96: the mean is the own model's; a false place doubles the std at most."""
+    gp, _ = trending(12, BETA / np.linalg.norm(BETA))
+    side = agent(Domain.box(5), focus=focus)
     insight = side.study(gp)
-    hostile = packet((5, 5), -np.sign(BETA) * LARGEST, SHARPEST)
+    hostile = packet(5, -np.sign(BETA) * LARGEST, SHARPEST, (LARGEST, SHARPEST))
     alone, lied_to = (
         side.decision_posterior(gp, side.aimed(insight, sent), 1, address())
         for sent in (NOTHING, hostile)
     )
-    X = np.random.default_rng(0).random((5, 5))
-    assert np.array_equal(alone.predict(X), lied_to.predict(X))
+    X = np.vstack([np.random.default_rng(0).random((5, 5)), np.ones(5)])
+    if focus == "none":
+        assert np.array_equal(alone.predict(X), lied_to.predict(X))
+        return
+    assert np.array_equal(alone.predict(X)[0], lied_to.predict(X)[0])
+    local, wide = alone.local.predict(X)[1], lied_to.predict(X)[1]
+    assert np.array_equal(local, lied_to.local.predict(X)[1])
+    assert ((local <= wide) & (wide <= (1.0 + STRENGTH) * local)).all()
+    assert wide[-1] == pytest.approx(2.0 * local[-1], rel=1e-3)
 
 
 def test_trust_says_which_models_there_are():
@@ -435,7 +477,7 @@ def test_trust_says_which_models_there_are():
     names = {
         trust: [
             [c.name for c in side.aimed(side.study(gp), sent).candidates]
-            for sent in (packet((3, 3)), NOTHING)
+            for sent in (packet(3), NOTHING)
         ]
         for trust in ("evidence", "others", "own")
         for side in (agent(trust=trust),)
@@ -459,13 +501,14 @@ def test_a_lone_site_decides_by_the_evidence_of_its_own():
     assert np.array_equal(first.predict(X), second.predict(X))
     insight = side.study(gp)
     best = max(insight.candidates, key=lambda c: c.model.evidence)
-    np.testing.assert_allclose(first.predict(X), best.model.predict(X), rtol=1e-9)
+    model = best.refitted(MODEL).on(gp)
+    assert np.array_equal(first.local.predict(X), model.predict(X))
 
 
 def test_imagined_values_are_decided_on_too():
     """The model is that of the observed ones, conditioned on what is imagined."""
     gp, side = make_gp(14, 2), agent(Domain.box(2))
-    aimed = side.aimed(side.study(gp), packet((2, 2)))
+    aimed = side.aimed(side.study(gp), packet(2))
     more = GaussianProcess.condition(
         np.vstack([gp.X, [[0.5, 0.5]]]),
         np.append(gp.y, 0.2),
@@ -473,12 +516,13 @@ def test_imagined_values_are_decided_on_too():
         np.append(gp.noise, 1e-6),
     )
     decided = side.decision_posterior(more, aimed, 1, address())
-    chosen = aimed.candidates[int(np.argmax(aimed.weights))].model
+    best = aimed.candidates[int(np.argmax(aimed.weights))]
     assert decided.predict(more.X[-1:])[0] == pytest.approx(0.2, abs=1e-3)
-    assert decided.prior is chosen.prior
-    assert decided.rest.hyper.outputscale == pytest.approx(
-        chosen.rest.hyper.outputscale
-    )
+    assert decided.local.prior is best.model.prior
+    again = best.refitted(MODEL).model.rest.hyper
+    assert np.array_equal(decided.local.rest.hyper.lengthscales, again.lengthscales)
+    assert decided.local.rest.hyper.outputscale == again.outputscale
+    assert len(decided.local.y) == 15
 
 
 def test_choosing():
@@ -492,30 +536,43 @@ def test_choosing():
     assert agent().choose is likeliest
 
 
-def test_landmarks_are_summits_of_the_trends():
+def test_landmarks_are_summits_of_the_trends_and_the_place():
     """Every choice at the option of highest coefficient."""
     side = agent(MIXED, trust="others")
     X = MIXED.sample(9, np.random.default_rng(0))
     gp = MODEL.fit(Dataset(X=X, y=X[:, 0])).posterior
     means = np.zeros(9)
     means[:3], means[6:] = [0.5, -0.5, 0.1], [0.4, 0.5, -0.9]
-    sent = packet(side.features.sizes, means, SHARPEST)
-    (x,) = side.landmarks(side.aimed(side.study(gp), sent))
-    assert x[2:5].tolist() == [0.0, 1.0, 0.0]
-    assert x[1] == 0.0
+    sent = packet(MIXED, means, SHARPEST)
+    aimed = side.aimed(side.study(gp), sent)
+    summit, at_place = side.landmarks(aimed)
+    assert summit[2:5].tolist() == at_place[2:5].tolist() == [0.0, 1.0, 0.0]
+    assert summit[1] == 0.0
+    assert at_place[[0, 1, 5]].tolist() == aimed.place.center[[0, 1, 5]].tolist()
+
+
+def test_options_of_the_place_are_those_of_the_likeliest_model():
+    side = agent(MIXED)
+    X = MIXED.sample(9, np.random.default_rng(0))
+    gp = MODEL.fit(Dataset(X=X, y=X[:, 3] - X[:, 2])).posterior
+    aimed = side.aimed(side.study(gp), packet(MIXED))
+    for best in range(3):
+        weights = np.roll([0.8, 0.1, 0.1], best)
+        *summits, at_place = side.landmarks(replace(aimed, weights=weights))
+        assert at_place[2:5].tolist() == summits[best][2:5].tolist()
 
 
 @pytest.mark.parametrize("trust", ["evidence", "others", "own"])
 def test_contract(trust):
-    packets = [packet((3, 3)), NOTHING]
-    misfits = [packet((2, 2)), packet((3,)), packet((3, 3, 2))]
+    packets = [packet(3), NOTHING]
+    misfits = [packet(2), packet(4), packet(MIXED), packet(CHOICES_ALONE)]
     check_agent_side(agent(trust=trust), packets=packets, misfits=misfits)
 
 
 def test_packets_of_another_space_are_refused():
-    words = r"blocks of \[3, 3\] coefficients, got \[2, 2\]"
+    words = r"the blocks .*'place', 3.*, got .*'place', 2.* same search space"
     with pytest.raises(WireError, match=words):
-        agent().check(packet((2, 2)), 3)
+        agent().check(packet(2), 3)
 
 
 @pytest.mark.parametrize("name", SPACES)
@@ -525,7 +582,7 @@ def test_every_space(name, num_results):
     site = told(name, num_results, method="shape-ucb", settings=LIGHTER)
     message = site.upload().body
     check_codec(message)
-    assert message.sizes == ShapeFeatures.of(site.space.domain).sizes
+    assert message.form == ShapeFeatures.of(site.space.domain).form
     with quietly():
         # The first is still running when the second is asked for.
         trials = site.ask(2)
@@ -537,10 +594,13 @@ def test_settings_that_are_refused():
         find_method("shape-ucb").check({"trust": "me"})
     with pytest.raises(SettingsError, match="choice must be one of likeliest, sampled"):
         agent(choice="best")
+    with pytest.raises(SettingsError, match="focus must be one of place, none"):
+        agent(focus="there")
 
 
 def test_insight_is_a_function_of_the_posterior():
     gp = make_gp(9, 2)
-    features = ShapeFeatures.of(Domain.box(2))
-    first, second = (Insight.of(each, features) for each in (gp, replace(gp)))
+    features, domain = ShapeFeatures.of(Domain.box(2)), Domain.box(2)
+    first, second = (Insight.of(each, features, domain) for each in (gp, replace(gp)))
     assert np.array_equal(first.vague.weights, second.vague.weights)
+    assert np.array_equal(first.place, second.place)

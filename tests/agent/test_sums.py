@@ -8,6 +8,7 @@ from tests.agent.test_snapped import MIXED, RULES, WIDE, make, make_local, strea
 from tests.moves import changed_points
 from tests.strategies import seeds
 
+from guidefbo.agent.belief.peak import TrendMean
 from guidefbo.agent.decision.ei import ExpectedImprovement
 from guidefbo.agent.decision.search import move
 from guidefbo.agent.guidance.field import GuidanceField
@@ -15,7 +16,6 @@ from guidefbo.agent.guidance.figp import InterventionalPosterior
 from guidefbo.agent.guidance.scaling import LocalScaling
 from guidefbo.agent.paths.shared import SharedMap, SharedPath
 from guidefbo.agent.strategies.cgp.constrained import ConstrainedPosterior
-from guidefbo.agent.strategies.consensus.peak import TrendMean
 from guidefbo.agent.strategies.fmtbo.mixed import MixedPosterior
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.kernel import distances_by_sums

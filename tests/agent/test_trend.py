@@ -7,16 +7,17 @@ import pytest
 from tests.agent.numerics import differences, make_gp
 from tests.site.sites import SPACES
 
+from guidefbo.agent.belief.peak import find_peak
 from guidefbo.agent.decision.ei import ExpectedImprovement
 from guidefbo.agent.decision.nei import NoisyExpectedImprovement
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.decision.ts import GridThompsonSampling, ThompsonSampling
 from guidefbo.agent.decision.ucb import UpperConfidenceBound
 from guidefbo.agent.strategies.consensus.agent import MAX_POINTS
-from guidefbo.agent.strategies.consensus.peak import find_peak
 from guidefbo.agent.surrogate.basis import PooledQuadratic
 from guidefbo.agent.surrogate.curvature import gradient_covariance, mean_hessian
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
+from guidefbo.agent.surrogate.kernel import matern52_with_slope
 from guidefbo.agent.surrogate.snapped import SnappedPosterior
 from guidefbo.agent.surrogate.trend import (
     CURVATURE,
@@ -489,6 +490,60 @@ def test_moments_are_the_textbook_s(d, share, is_told, monkeypatch):
     joint_mean, joint_cov = model.joint(X)
     assert joint_mean == pytest.approx(mean, rel=1e-8, abs=1e-9)
     np.testing.assert_allclose(joint_cov, cov, atol=near)
+
+
+@pytest.mark.parametrize("d", DIMS)
+@pytest.mark.parametrize("is_told", [False, True])
+def test_one_kernel_evaluation_gives_all_moments(d, is_told, monkeypatch):
+    """The same as one by one, with slopes by differences."""
+    gp = make_gp(12, d, noise_variance=0.02)
+    model = TrendPosterior.fit(gp, told_prior(d) if is_told else None)
+    X = places(gp)[:-1]
+    mean, mean_gradient = model.mean_and_gradient(X)
+    std = model.predict(X)[1]
+    slope = differences(lambda Y: model.predict(Y)[1], X)
+    count = []
+
+    def counted(q, s):
+        count.append(q.shape)
+        return matern52_with_slope(q, s)
+
+    def refuse(*given):
+        raise AssertionError("another evaluation of the kernel")
+
+    monkeypatch.setattr("guidefbo.agent.surrogate.trend.matern52_with_slope", counted)
+    for module in ("trend", "gp"):
+        monkeypatch.setattr(f"guidefbo.agent.surrogate.{module}.matern52", refuse)
+    monkeypatch.setattr("guidefbo.agent.surrogate.gp.matern52_with_slope", refuse)
+    found = model.moments(X)
+    assert count == [(len(X), 12)]
+    assert found.mean == pytest.approx(mean, rel=1e-12)
+    assert found.std == pytest.approx(std, rel=1e-12)
+    assert found.mean_gradient == pytest.approx(mean_gradient, rel=1e-10, abs=1e-10)
+    assert found.std_gradient == pytest.approx(slope, rel=1e-5, abs=1e-6)
+
+
+def test_other_hyperparameters_may_be_given():
+    """As if the process had been conditioned with them."""
+    gp = make_gp(12, 2)
+    other = hyper_of(2, 0.7, 0.9, 0.01, 0.2)
+    X = places(gp)
+    expected = TrendPosterior.fit(
+        GaussianProcess.condition(gp.X, gp.y, other, gp.noise), shares=(0.3,)
+    )
+    found = TrendPosterior.fit(gp, hyper=other, shares=(0.3,))
+    for one, two in zip(found.moments(X), expected.moments(X), strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+
+
+def test_loadings_are_those_of_prior_and_data():
+    """φ(X) diag(S), and of the new prior where one is put in."""
+    gp = make_gp(12, 2)
+    model = TrendPosterior.fit(gp, told_prior(2))
+    for prior in (told_prior(2), told_prior(2, seed=9)):
+        put = replace(model, prior=prior)
+        expected = np.array([phi(x) for x in gp.X]) @ np.diag(prior.variances)
+        np.testing.assert_allclose(put.loadings, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("d", DIMS)

@@ -30,6 +30,12 @@ def arrays(**changes):
     } | changes
 
 
+WEIGHTS = {
+    "weight.others": np.array([[0.25, np.nan]]),
+    "weight.none": np.array([[0.75, 1.0]]),
+}
+
+
 def write(path, given):
     """Write arrays as anybody would."""
     np.savez_compressed(path, **given)
@@ -49,6 +55,38 @@ def test_what_is_written_is_read(tmp_path):
     RunEvaluations.of(arrays()).write(file)
     assert file.read_bytes() == first
     read_evaluations(write(tmp_path / "b.npz", arrays()), SPEC)
+
+
+def test_weights_of_models_are_written_and_read(tmp_path):
+    """And a file of former days, or of a method without any, has none."""
+    file = tmp_path / "a.npz"
+    RunEvaluations.of(arrays()).write(file)
+    assert read_evaluations(file, SPEC).weights == {}
+    RunEvaluations.of(arrays(**WEIGHTS)).write(file)
+    found = read_evaluations(file, SPEC)
+    assert list(found.weights) == ["others", "none"]
+    np.testing.assert_array_equal(found.weights["others"], WEIGHTS["weight.others"])
+    assert list(found.arrays) == list(arrays(**WEIGHTS))
+    with np.load(file, allow_pickle=False) as opened:
+        np.testing.assert_array_equal(opened["weight.none"], [[0.75, 1.0]])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"weight.others": np.array([[1.1, 0.5]])},
+        {"weight.others": np.array([[-0.1, 0.5]])},
+        {"weight.others": np.array([[np.inf, 0.5]])},
+        {"weight.others": np.array([[0.5], [0.5]])},
+        {"weight.others": np.array([[0, 1]])},
+        {"weight.a b": np.array([[0.5, 0.5]])},
+        {"weight.": np.array([[0.5, 0.5]])},
+        {f"weight.m{k}": np.array([[0.5, 0.5]]) for k in range(65)},
+    ],
+)
+def test_weights_that_no_run_can_have_are_refused(tmp_path, change):
+    with pytest.raises(DataError):
+        read_evaluations(write(tmp_path / "a.npz", arrays(**change)), SPEC)
 
 
 def test_a_file_that_is_cut_off_is_refused_whatever_its_length(tmp_path):

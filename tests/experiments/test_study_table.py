@@ -178,6 +178,45 @@ def test_columns_of_what_differs(frame):
     assert "settings.num_raw" not in frame
 
 
+def test_weights_of_models(tmp_path):
+    """Of the round's query; a method that compares no models has none."""
+    form = {
+        "name": "weights",
+        "repetitions": 1,
+        "common": SIZE | {"problem": "sphere", "dim": 2, "level": 1},
+        "grid": [
+            {"method": ["ucb", "shape-ucb"]},
+            {"method": "shape-ucb", "settings": {"trust": "own"}},
+        ],
+    }
+    run_study(parse_study(form), tmp_path / "out", jobs=1)
+    study = gf.read_study(tmp_path / "out")
+    frame = study.to_frame()
+    names = [name for name in frame if name.startswith("weight.")]
+    assert sorted(names) == ["weight.none", "weight.others", "weight.own"]
+    plain, shape, own = study.results.rows
+    trace = gf.simulate(
+        "sphere", **{k: v for k, v in shape.spec.items() if k != "problem"}
+    )
+    assert trace.weights.keys() == {"others", "own", "none"}
+    for name, weights in trace.weights.items():
+        assert np.isnan(of_run(frame, plain)[f"weight.{name}"].astype(float)).all()
+        for agent in range(2):
+            part = of_run(frame, shape, agent)[f"weight.{name}"].astype(float)
+            assert np.isnan(part[:4]).all()
+            np.testing.assert_array_equal(part[4:], weights[:, agent])
+    ours = of_run(frame, shape)
+    total = sum(ours[name].astype(float) for name in names)
+    assert total[~np.isnan(total)] == pytest.approx(np.ones(4))
+    alone = of_run(frame, own)
+    assert np.isnan(alone["weight.others"].astype(float)).all()
+    assert not np.isnan(alone["weight.own"].astype(float)[4:6]).any()
+    study.to_csv(tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open(newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    assert {row["weight.others"] for row in rows if row["method"] == "ucb"} == {""}
+
+
 def test_run_by_run_is_all_of_it(finished, frame):
     pieces = list(gf.read_study(finished).runs())
     assert len(pieces) == 8

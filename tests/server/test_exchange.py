@@ -64,7 +64,15 @@ def design(n=0, dim=2):
 
 def trend(n=0, dim=2):
     return ShapeUpload(
-        means=(np.full(dim, 0.1 * n),) * 2, variances=(np.full(dim, 0.1),) * 2
+        kinds=("slopes", "bends", "place"),
+        means=(np.full(dim, 0.1 * n),) * 3,
+        variances=(np.full(dim, 0.1),) * 3,
+    )
+
+
+def choice(size=4):
+    return ShapeUpload(
+        kinds=("choice",), means=(np.zeros(size),), variances=(np.ones(size),)
     )
 
 
@@ -101,7 +109,7 @@ STRATEGIES = {
         {"dimension": optimum(dim=3), "full components": optimum(is_full=True)},
     ),
     "consensus": (peak, {"dimension": peak(dim=3)}),
-    "shape": (trend, {"sizes of the blocks": trend(dim=3)}),
+    "shape": (trend, {"the blocks": trend(dim=3), "blocks": choice()}),
     "shared-data": (observations, {"dimension": observations(dim=3)}),
     "cgp": (design, {"dimension": design(dim=3)}),
     "fmtbo": (model, MODELS),

@@ -1,4 +1,4 @@
-"""The shape server: a random-effects meta-analysis of the others' coefficients."""
+"""The shape server: a random-effects meta-analysis of the others' trends and places."""
 
 import itertools
 import time
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.numbered import aggregate, left_out, named
-from tests.trends import block_sizes, coefficients
+from tests.trends import coefficients, forms
 
 from guidefbo.core.errors import SettingsError
 from guidefbo.server.exchange import build_server
@@ -25,13 +25,14 @@ from guidefbo.server.strategies.shape.pooling import (
 )
 from guidefbo.server.strategies.shape.settings import POOLINGS, ShapeServerSettings
 from guidefbo.testing import check_server_side
-from guidefbo.wire.shape import LARGEST, SHARPEST, WIDEST, ShapeUpload
+from guidefbo.wire.shape import KINDS, LARGEST, PLACE, SHARPEST, WIDEST, ShapeUpload
 
 SERVERS = {name: ShapeServerSettings(pooling=name).build() for name in POOLINGS}
 
 
-def upload(mean, variance=0.01, sizes=(2,)):
+def upload(mean, variance=0.01, sizes=(2,), kind="slopes"):
     return ShapeUpload(
+        kinds=(kind,) * len(sizes),
         means=tuple(np.full(n, mean) for n in sizes),
         variances=tuple(np.full(n, variance) for n in sizes),
     )
@@ -39,9 +40,9 @@ def upload(mean, variance=0.01, sizes=(2,)):
 
 @st.composite
 def federations(draw, max_sites=6):
-    sizes = draw(block_sizes)
+    form = draw(forms)
     ids = st.lists(st.integers(0, 99), min_size=2, max_size=max_sites, unique=True)
-    return {site: draw(coefficients(sizes)) for site in draw(ids)}
+    return {site: draw(coefficients(form)) for site in draw(ids)}
 
 
 def built(uploads):
@@ -194,6 +195,7 @@ def test_blocks_have_a_tau_of_their_own():
     """E91: sites agree on the first block and not on the second."""
     uploads = {
         n: ShapeUpload(
+            kinds=("slopes", "choice"),
             means=(np.full(2, 0.1), np.full(3, (-1.0) ** n)),
             variances=(np.full(2, 0.01), np.full(3, 0.01)),
         )
@@ -264,9 +266,87 @@ def test_extreme_uploads_make_packets_within_the_limits():
 def test_other_blocks_are_left_out():
     uploads = {0: upload(0.1), 1: upload(0.1, sizes=(2, 1)), 2: upload(0.2)}
     assert left_out(SERVERS["robust"], uploads) == {
-        1: "expected sizes of the blocks (2,) as in most uploads, got sizes of the "
-        "blocks (2, 1). Do all sites use the same settings?"
+        1: "expected the blocks (('slopes', 2),) as in most uploads, got the blocks "
+        "(('slopes', 2), ('slopes', 1)). Do all sites use the same settings?"
     }
+    uploads[1] = upload(0.1, kind=PLACE)
+    assert "got the blocks (('place', 2),)" in left_out(SERVERS["robust"], uploads)[1]
+
+
+# The place of the optimum.
+
+
+def claims(kind, num_sites=7, seed=3, sharpest=None):
+    """Return uploads that differ in how sure they claim to be."""
+    rng = np.random.default_rng(seed)
+    means = rng.uniform(-0.5, 0.5, (num_sites, 2))
+    variances = rng.uniform(0.01, 0.08, (num_sites, 2))
+    if sharpest is not None:
+        variances[sharpest] = SHARPEST
+    return {
+        n: ShapeUpload(kinds=(kind,), means=(b,), variances=(v,))
+        for n, (b, v) in enumerate(zip(means, variances, strict=True))
+    }
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_all_places_count_alike(name):
+    """E103: as if every site had claimed the median of all claims."""
+    uploads = claims(PLACE)
+    middle = np.median([each.variances[0] for each in uploads.values()], axis=0)
+    alike = {
+        n: ShapeUpload(kinds=(PLACE,), means=each.means, variances=(middle,))
+        for n, each in uploads.items()
+    }
+    first, second = (aggregate(SERVERS[name], each) for each in (uploads, alike))
+    for n in uploads:
+        assert np.array_equal(first[n].means, second[n].means)
+        assert np.array_equal(first[n].variances, second[n].variances)
+
+
+@pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_claim_of_great_precision_gains_nothing_for_a_place(name, kind):
+    """E103: one of seven moves the median of claims a little; a coefficient's claim
+    moves what the others hear."""
+    honest, bold = (
+        np.array(
+            [
+                packet.means[0]
+                for packet in aggregate(
+                    SERVERS[name], claims(kind, sharpest=s)
+                ).values()
+            ]
+        )
+        for s in (None, 4)
+    )
+    moved = np.abs(np.delete(bold - honest, 4, axis=0)).max()
+    if kind == PLACE:
+        assert moved < 0.01
+    else:
+        assert moved > 0.03
+
+
+def test_places_are_pooled_beside_a_trend_that_is_not_touched():
+    """E103: the blocks before it are what they would be without it."""
+    trends, places = claims("slopes"), claims(PLACE, seed=5)
+    both = {
+        n: ShapeUpload(
+            kinds=("slopes", PLACE),
+            means=(*trends[n].means, *places[n].means),
+            variances=(*trends[n].variances, *places[n].variances),
+        )
+        for n in trends
+    }
+    together, one, two = (
+        aggregate(SERVERS["robust"], each) for each in (both, trends, places)
+    )
+    for n in trends:
+        assert together[n].kinds == ("slopes", PLACE)
+        for field in ("means", "variances"):
+            found = np.concatenate(getattr(together[n], field))
+            alone = [*getattr(one[n], field), *getattr(two[n], field)]
+            assert found == pytest.approx(np.concatenate(alone), rel=1e-12)
 
 
 def test_settings_choose_the_pooling():

@@ -10,6 +10,7 @@ far behind.
 import numpy as np
 
 from guidefbo.agent.belief.dpgmm import DirichletProcessMixture
+from guidefbo.agent.belief.peak import find_peak, peak_variance
 from guidefbo.agent.belief.value_score import value_score
 from guidefbo.agent.decision.nei import NoisyExpectedImprovement
 from guidefbo.agent.decision.search import ascend, choose_starts
@@ -21,7 +22,6 @@ from guidefbo.agent.guidance.scaling import LocalScaling
 from guidefbo.agent.paths.features import FeatureMap
 from guidefbo.agent.paths.maximise import OptimumSamples
 from guidefbo.agent.paths.weights import WeightPosterior
-from guidefbo.agent.strategies.consensus.peak import find_peak, peak_variance
 from guidefbo.agent.surrogate.fit import Bounds, LogPosterior, fit
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.priors import Priors

@@ -167,9 +167,9 @@ def test_other_methods_have_no_liars(method):
         small(method, lie="corner", num_liars=1)
 
 
-def test_only_consensus_has_liars():
+def test_who_has_liars():
     named = {m.strategy.name for m in all_methods() if m.strategy.liars is not None}
-    assert named == {"consensus"}
+    assert named == {"consensus", "shape"}
 
 
 def test_unknown_lies_are_refused():

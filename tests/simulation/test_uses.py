@@ -15,7 +15,6 @@ import pytest
 from guidefbo.agent.decision.search import SearchSettings
 from guidefbo.agent.surrogate.model import ModelSettings
 from guidefbo.core.errors import SettingsError, UnknownNameError
-from guidefbo.core.settings import settings_of
 from guidefbo.core.streams import Streams
 from guidefbo.methods.registry import all_methods
 from guidefbo.problems.library import make_problem
@@ -44,7 +43,7 @@ def built(method, given):
         [
             design,
             policies[0],
-            method.server(given),
+            method.run_server(given),
             method.liars(given, SIZE[0], 10),
             method.paper_scalars(given, SIZE[2]),
         ]
@@ -106,8 +105,8 @@ def test_the_settings_are_those_of_the_parts(method):
     parts += [] if s.server is None else [s.server]
     site = {f.name for kind in parts for f in fields(kind)}
     assert method.settings.keys() == site
-    liars = () if s.liars is None else (s.liars,)
-    assert method.run_settings.keys() == site | settings_of(*liars).keys()
+    simulated = {f.name for kind in (s.liars, s.hostile) if kind for f in fields(kind)}
+    assert method.run_settings.keys() == site | simulated
     for name, setting in method.run_settings.items():
         assert setting.check(setting.default) == setting.default, name
         assert setting.text

@@ -2,7 +2,17 @@
 
 import numpy as np
 import pytest
-from tests.site.sites import SPACES, handed, in_space, make, packet, quietly, told
+from tests.site.sites import (
+    LIGHT,
+    SPACES,
+    handed,
+    in_space,
+    make,
+    measure,
+    packet,
+    quietly,
+    told,
+)
 
 from guidefbo import Agent
 from guidefbo.core.errors import GuidanceWarning, WireError
@@ -56,7 +66,9 @@ def test_a_packet_has_the_form_of_an_upload():
     packets = exchanged(sites, settings={"pooling": "moments"})
     heard = read(packets["site 0"], ShapePacket, PacketHead).body
     sent = sites["site 1"].upload().body
-    assert heard.sizes == sent.sizes == (3, 3, 3)
+    assert heard.form == sent.form
+    assert sent.kinds == ("slopes", "bends", "choice", "place")
+    assert sent.sizes == (3, 3, 3, 3)
     theirs, ours = (np.concatenate(each.means) for each in (sent, heard))
     assert (np.abs(ours) <= np.abs(theirs)).all()
     assert (np.sign(ours) == np.sign(theirs)).all()
@@ -75,7 +87,16 @@ def test_running_and_failed_trials_are_reckoned_with():
         site.tell(first, failed="burst")
         site.tell(second, 0.3)
         assert in_space(site.space, site.ask().values)
-    assert len(site.upload().body) == 4
+    assert len(site.upload().body) == 6
+
+
+def test_uploads_ignore_what_was_received():
+    """The same bytes before and after, whatever the packet says."""
+    sites = federation("mixed", num_results=5)
+    site = sites["site 0"]
+    before = site.upload().to_bytes()
+    assert site.receive(exchanged(sites)["site 0"]).state == "active"
+    assert site.upload().to_bytes() == before
 
 
 def test_alone_a_site_hears_that_there_is_nobody():
@@ -86,6 +107,39 @@ def test_alone_a_site_hears_that_there_is_nobody():
     trial = site.ask()
     assert not trial.guided
     assert trial.values == hermit.ask().values
+
+
+def test_trend_is_a_site_that_trusts_nobody():
+    """The same queries to the bit, with a packet at hand and without."""
+    deaf = federation("mixed", settings=LIGHT | {"trust": "own"})
+    site = deaf["site 0"]
+    hermit = told("mixed", 4, method="trend-ucb", seed=0, agent_id=0)
+    site.receive(exchanged(deaf)["site 0"])
+    assert site.guidance.state == "active"
+    assert site.guidance.weights.keys() == {"own", "none"}
+    for _ in range(2):
+        first, second = site.ask(), hermit.ask()
+        assert first.values == second.values
+        for each, trial in ((site, first), (hermit, second)):
+            each.tell(trial, measure(each.space, trial.values))
+
+
+def test_trend_sends_nothing_and_takes_nothing():
+    hermit = told("box", 4, method="trend-ucb")
+    assert hermit.upload() is None
+    with pytest.warns(GuidanceWarning, match="takes no guidance"):
+        assert hermit.receive(handed(hermit, packet(2))).state == "none"
+
+
+def test_messages_of_an_earlier_version_are_refused():
+    """They had no places and did not say which block is which."""
+    site, sites = told("box", 4, method=METHOD), federation("box")
+    new = exchanged(sites)["site 0"]
+    old = new.replace(b'"strategy_version":2', b'"strategy_version":1')
+    assert old != new
+    words = "version 1 of shape, and this side has version 2"
+    with pytest.warns(GuidanceWarning, match=words):
+        assert site.receive(old).state == "none"
 
 
 def test_a_site_survives_its_file(tmp_path):

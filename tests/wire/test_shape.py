@@ -1,4 +1,4 @@
-"""Messages of the shape strategy: coefficients of a trend up, their prior down."""
+"""Messages of the shape strategy: trend and place up, what to expect of them down."""
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from guidefbo.testing import check_codec
 from guidefbo.testing.codec import decode, encode
 from guidefbo.wire.cost import Cost
 from guidefbo.wire.shape import (
+    CHOICE,
     LARGEST,
     MAX_BLOCKS,
     SHARPEST,
@@ -20,15 +21,17 @@ from guidefbo.wire.shape import (
 )
 
 BODY = {
-    "means": [[0.1, -0.2], [0.3, 0.4], [0.5, -0.5, 0.0]],
-    "variances": [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6, 0.7]],
+    "kinds": ["slopes", "bends", "choice", "place"],
+    "means": [[0.1, -0.2], [0.3, 0.4], [0.5, -0.5, 0.0], [0.1, 0.4]],
+    "variances": [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6, 0.7], [0.01, 0.02]],
 }
-EMPTY = {"means": [], "variances": []}
+EMPTY = {"kinds": [], "means": [], "variances": []}
 KINDS = {"shape.upload": ShapeUpload, "shape.packet": ShapePacket}
 
 
 def flat(kind, *sizes, mean=0.5, variance=0.1):
     return kind(
+        kinds=(CHOICE,) * len(sizes),
         means=tuple(np.full(n, mean) for n in sizes),
         variances=tuple(np.full(n, variance) for n in sizes),
     )
@@ -46,7 +49,7 @@ def test_a_packet_that_says_nothing_survives_the_wire():
 
 @pytest.mark.parametrize("sizes", [(1, 1), (10, 10), (2, 2, 3, 5), (4,)], ids=str)
 def test_sizes(sizes):
-    """E95: 2p scalars either way, none where nobody else has spoken."""
+    """E95: 2 for each number of a block either way, none where nobody has spoken."""
     for kind in KINDS.values():
         sent = flat(kind, *sizes)
         assert sent.sizes == sizes
@@ -58,16 +61,19 @@ def test_sizes(sizes):
 def test_bytes_are_what_they_are_said_to_be():
     """E95."""
     sent = flat(ShapeUpload, 1, 2, mean=-1.0, variance=0.25)
-    body = b'{"means":[[-1.0],[-1.0,-1.0]],"variances":[[0.25],[0.25,0.25]]}'
+    body = (
+        b'{"kinds":["choice","choice"],"means":[[-1.0],[-1.0,-1.0]],'
+        b'"variances":[[0.25],[0.25,0.25]]}'
+    )
     assert encode(sent) == framed("shape.upload", body)
-    nothing = framed("shape.packet", b'{"means":[],"variances":[]}')
+    nothing = framed("shape.packet", b'{"kinds":[],"means":[],"variances":[]}')
     assert encode(flat(ShapePacket)) == nothing
     assert len(decode(nothing, ShapePacket)) == 0
 
 
 def test_messages_are_frozen_copies():
     mine = np.array([0.2, 0.4])
-    sent = ShapeUpload(means=(mine,), variances=(np.full(2, 0.1),))
+    sent = ShapeUpload(kinds=(CHOICE,), means=(mine,), variances=(np.full(2, 0.1),))
     mine[:] = 0.9
     assert sent.means[0].tolist() == [0.2, 0.4]
     with pytest.raises(ValueError, match="read-only"):
@@ -100,6 +106,16 @@ def changed(name, block, value):
         ("means", None, None, "list of at most"),
         ("means", None, {"0": [0.1]}, "list of at most"),
         ("means", None, [], "same sizes"),
+        ("kinds", None, ["slopes", "bends", "choice"], "for each of 4 blocks one of"),
+        ("kinds", None, [], "for each of 4 blocks one of"),
+        ("kinds", 0, "slope", "one of slopes, bends, choice, place, got"),
+        ("kinds", 0, "", "for each of 4 blocks one of"),
+        ("kinds", 0, 1, "kinds must be a list of at most .* texts"),
+        ("kinds", 0, None, "kinds must be a list of at most .* texts"),
+        ("kinds", 0, ["slopes"], "kinds must be a list of at most .* texts"),
+        ("kinds", None, "slopes", "kinds must be a list of at most .* texts"),
+        ("kinds", None, None, "kinds must be a list of at most .* texts"),
+        ("kinds", None, ["choice"] * (MAX_BLOCKS + 1), "list of at most"),
         ("means", None, [[0.1]] * (MAX_BLOCKS + 1), "list of at most"),
         ("variances", 2, [0.1, 0.1], "same sizes"),
         ("variances", 2, [0.1, 0.1, 0.0], "variances must lie"),
@@ -126,7 +142,11 @@ def test_an_upload_that_says_nothing_is_refused():
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["means", "variances"])
 def test_nothing_infinite_is_even_built(name, bad):
-    given = {"means": (np.zeros(2),), "variances": (np.full(2, 0.1),)}
+    given = {
+        "kinds": (CHOICE,),
+        "means": (np.zeros(2),),
+        "variances": (np.full(2, 0.1),),
+    }
     given[name] = (np.array([0.1, bad]),)
     with pytest.raises(WireError, match=f"{name} must lie"):
         ShapePacket(**given)
@@ -135,13 +155,30 @@ def test_nothing_infinite_is_even_built(name, bad):
 @pytest.mark.parametrize("shape", [(0,), (), (2, 2)], ids=str)
 def test_wrong_axes_are_not_built(shape):
     with pytest.raises(WireError, match="blocks of one number or more"):
-        ShapePacket(means=(np.zeros(shape),), variances=(np.full(shape, 0.1),))
+        ShapePacket(
+            kinds=(CHOICE,),
+            means=(np.zeros(shape),),
+            variances=(np.full(shape, 0.1),),
+        )
 
 
 def test_too_many_blocks_are_not_built():
     one = (np.full(1, 0.1),) * (MAX_BLOCKS + 1)
     with pytest.raises(WireError, match=f"at most {MAX_BLOCKS} blocks"):
-        ShapePacket(means=one, variances=one)
+        ShapePacket(kinds=(CHOICE,) * len(one), means=one, variances=one)
+
+
+def test_what_an_earlier_version_sent_is_refused():
+    """Version 1 had no kinds: which block is which could not be told."""
+    old = {name: BODY[name] for name in ("means", "variances")}
+    for kind, cls in KINDS.items():
+        with pytest.raises(WireError, match=r"missing.*kinds"):
+            decode(message(old, kind), cls)
+
+
+def test_form_is_the_kind_and_size_of_each_block():
+    sent = decode(message(BODY, "shape.upload"), ShapeUpload)
+    assert sent.form == (("slopes", 2), ("bends", 2), ("choice", 3), ("place", 2))
 
 
 def test_rounding_at_the_limits_is_forgiven():

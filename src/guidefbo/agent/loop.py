@@ -5,6 +5,7 @@ leaves the agent. It holds the state of the round: data, fit, packet. The agent 
 real site is `guidefbo.Agent`.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ class RoundAgent:
         self._is_fresh = False
         self._fitted: Fitted | None = None
         self._insight: Any = None
+        self._judgement: Mapping[str, float] = {}
 
     @property
     def data(self) -> Dataset:
@@ -58,6 +60,11 @@ class RoundAgent:
     def t(self) -> int:
         """The current round, from 1."""
         return self._t
+
+    @property
+    def judgement(self) -> Mapping[str, float]:
+        """How likely each model was for the last query, by name; perhaps none."""
+        return self._judgement
 
     @property
     def posterior(self) -> GaussianProcess:
@@ -90,8 +97,9 @@ class RoundAgent:
     def ask(self) -> Point:
         """Return the next query."""
         packet = self._packet if self._is_fresh else None
-        insight = None if packet is None else self._study()
-        x = self._policy.decide(self.fit(), insight, packet, self._t, self._address)
+        aimed = self._policy.aim(self._study, packet)
+        self._judgement = self._policy.judgement(aimed)
+        x = self._policy.decide(self.fit(), aimed, self._t, self._address)
         assert x is not None  # nothing is forbidden where nothing is missing
         return x
 

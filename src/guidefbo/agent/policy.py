@@ -4,6 +4,7 @@ State (data, fit, packet) is held by the agent of a simulated run, `agent.loop`,
 the agent of a real site, `guidefbo.Agent`; both call the same policy.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from guidefbo.agent.decision.repeats import OnRepeat, ask_again, is_repeat
 from guidefbo.agent.decision.rule import Rule
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.missing import Missing, imagine
-from guidefbo.agent.side import AgentSide, Aiming, Pointing, Studying
+from guidefbo.agent.side import AgentSide, Aiming, Alone, Judging, Pointing, Studying
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.model import Fitted, Model
 from guidefbo.agent.surrogate.posterior import Posterior
@@ -75,6 +76,34 @@ class Policy:
         """Raise `WireError` if a packet does not fit the method or the space."""
         self.side.check(packet, self.domain.dim)
 
+    def aim(self, study: Callable[[], Any], packet: Any) -> Any:
+        """Return what a packet comes to in the light of the own data.
+
+        Args:
+            study: Gives the insight into them; not called where it is of no use.
+            packet: What the server sent, or None.
+        """
+        if packet is None and isinstance(self.side, Alone):
+            packet = self.side.nothing
+        if packet is None or not isinstance(self.side, Aiming):
+            return packet
+        return self.side.aimed(study(), packet)
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """What the models are that the strategy compares, by name; perhaps none."""
+        return self.side.models if isinstance(self.side, Judging) else {}
+
+    def judgement(self, aimed: Any) -> Mapping[str, float]:
+        """Return how likely the own data make each model, by name; perhaps none.
+
+        Args:
+            aimed: What `aim` made of a packet, or None.
+        """
+        if aimed is None or not isinstance(self.side, Judging):
+            return {}
+        return self.side.judgement(aimed)
+
     def decision_posterior(
         self, local: GaussianProcess, packet: Any, t: int, address: Address
     ) -> Posterior:
@@ -87,8 +116,7 @@ class Policy:
     def decide(
         self,
         fitted: Fitted,
-        insight: Any,
-        packet: Any,
+        aimed: Any,
         t: int,
         address: Address,
         missing: Missing | None = None,
@@ -97,20 +125,17 @@ class Policy:
 
         Args:
             fitted: Posterior and data.
-            insight: What `study` made of them; of no use without a packet.
-            packet: What the server sent, or None.
+            aimed: What `aim` made of a packet, or None.
             t: Round, from 1.
             address: Names the randomness.
             missing: Points whose values are not there; None where rounds are
                 synchronous and nothing fails.
         """
         local, forbids = fitted.posterior, None
-        if packet is not None and isinstance(self.side, Aiming):
-            packet = self.side.aimed(insight, packet)
         if missing is not None:
             local = imagine(local, fitted.data, missing)
-        posterior = self.decision_posterior(local, packet, t, address)
-        near = self._landmarks(packet)
+        posterior = self.decision_posterior(local, aimed, t, address)
+        near = self._landmarks(aimed)
         if missing is not None:
             near = np.vstack([near, best_points(fitted)])
             forbids = missing.forbids
@@ -127,11 +152,11 @@ class Policy:
             return x
         return self.on_repeat(x, self.domain, address.at(Purpose.REPEAT), forbids)
 
-    def _landmarks(self, packet: Any) -> Points:
+    def _landmarks(self, aimed: Any) -> Points:
         """Return the places a packet names, brought into the domain."""
         places = None
-        if packet is not None and isinstance(self.side, Pointing):
-            places = self.side.landmarks(packet)
+        if aimed is not None and isinstance(self.side, Pointing):
+            places = self.side.landmarks(aimed)
         if places is None:
             return np.empty((0, self.domain.dim))
         return self.domain.admit(places)

@@ -1,5 +1,6 @@
 """The interface of a federation strategy on the agent's side."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from guidefbo.agent.dataset import Dataset
@@ -8,6 +9,9 @@ from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.core.arrays import Points
 from guidefbo.core.streams import Address
 from guidefbo.wire.envelope import Message
+
+OTHERS = "others"
+"""Name of the model that rests on what the other sites sent."""
 
 
 class AgentSide(Protocol):
@@ -88,6 +92,42 @@ class Aiming(Studying, Protocol):
         Args:
             insight: What `study` made of the local posterior.
             packet: What the server sent in this round.
+        """
+        ...
+
+
+@runtime_checkable
+class Alone(Aiming, Protocol):
+    """A strategy that has something to aim at without any packet as well."""
+
+    @property
+    def nothing(self) -> Any:
+        """The packet of a site that has heard from nobody."""
+        ...
+
+
+@runtime_checkable
+class Judging(Aiming, Protocol):
+    """A strategy that compares models of the own data, one of them from the others.
+
+    What a site wants to know is how far the others are right about it.
+    """
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """What each model is, in a few words, by its name.
+
+        The one that rests on what the others sent is called `OTHERS`.
+        """
+        ...
+
+    def judgement(self, aimed: Any) -> Mapping[str, float]:
+        """Return how likely the own data make each model, by name; one in sum.
+
+        A model that was not compared is left out.
+
+        Args:
+            aimed: What `aimed` made of the packet.
         """
         ...
 

@@ -21,7 +21,8 @@ def _owners() -> dict[str, list[type]]:
     for method in all_methods():
         s = method.strategy
         owners[f"rule {method.rule.name}"] = [method.rule.settings]
-        owners[s.name] = [t for t in (s.agent, s.server, s.liars) if t is not None]
+        server = [] if s.server is None else [s.server]
+        owners[s.name] = [s.agent, *server, *s.simulated]
     return owners
 
 

@@ -17,7 +17,7 @@ from guidefbo.site.trial import Best, Trial, TrialState, shown_value
 
 def show_text(agent: Agent, file: Path) -> list[str]:
     """Return the lines of a summary."""
-    setup, best = agent.setup, agent.best()
+    setup, best, guidance = agent.setup, agent.best(), agent.guidance
     pending = [t for t in agent.trials if t.state == TrialState.PENDING]
     counts = ", ".join(f"{n} {state}" for state, n in _counts(agent).items() if n)
     return [
@@ -28,7 +28,8 @@ def show_text(agent: Agent, file: Path) -> list[str]:
         f"site: {setup.site} in the federation {setup.federation}",
         f"trials: {counts or 'none'} (initial points: {setup.num_initial})",
         *([str(best)] if best else ["best: no result yet"]),
-        str(agent.guidance),
+        str(guidance),
+        *guidance.verdict,
         *_link_lines(file),
         *(f"pending: {trial}" for trial in pending),
     ]
@@ -71,6 +72,7 @@ def show_json(agent: Agent, *, trials: bool) -> str:
             "state": str(guidance.state),
             "reason": guidance.reason,
             "refusal": guidance.refusal,
+            "weights": dict(guidance.weights),
         },
         "pending": [
             trial_form(t) for t in agent.trials if t.state == TrialState.PENDING

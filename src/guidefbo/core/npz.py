@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
@@ -18,17 +19,28 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from guidefbo.core.files import InputError, read_file
+from guidefbo.core.names import is_name
 
 MAX_NUMBERS = 10**8
 """Numbers in one array."""
+MAX_FAMILY = 64
+"""Arrays of names that begin alike."""
+ENDING = ".npy"
 
 Array = NDArray[Any]
 Shape = tuple[int | None, ...]
 """Length of each axis; None is any."""
 
 
+Form = tuple[Shape, "np.dtype[Any]"]
+"""Shape and type of an array."""
+
+
 def read_arrays(
-    path: Path, limit: int, expected: Mapping[str, tuple[Shape, "np.dtype[Any]"]]
+    path: Path,
+    limit: int,
+    expected: Mapping[str, Form],
+    families: Mapping[str, Form] = MappingProxyType({}),
 ) -> dict[str, Array]:
     """Return the arrays of a file by name, or raise `InputError`.
 
@@ -36,12 +48,14 @@ def read_arrays(
         path: The file.
         limit: Most bytes it may have.
         expected: Shape and type of each array; others in the file are passed over.
+        families: Shape and type of arrays that may be there, by how their names begin.
     """
     try:
         with ZipFile(BytesIO(read_file(path, limit))) as archive:
-            return {
-                name: _read(archive, name, *form) for name, form in expected.items()
-            }
+            forms = dict(expected)
+            for beginning, form in families.items():
+                forms |= dict.fromkeys(_family(archive, beginning), form)
+            return {name: _read(archive, name, *form) for name, form in forms.items()}
     except InputError:
         raise
     except (
@@ -52,8 +66,17 @@ def read_arrays(
         raise InputError(str(error)) from error
 
 
+def _family(archive: ZipFile, beginning: str) -> list[str]:
+    """Return the names of the arrays that begin so."""
+    listed = [n for n in archive.namelist() if n.startswith(beginning)]
+    names = [n.removesuffix(ENDING) for n in listed]
+    if len(names) > MAX_FAMILY or not all(map(is_name, names)):
+        raise ValueError(f"it has {len(names)} arrays {beginning}..., or of odd names")
+    return names
+
+
 def _read(archive: ZipFile, name: str, shape: Shape, kind: "np.dtype[Any]") -> Array:
-    with archive.open(f"{name}.npy") as file:
+    with archive.open(f"{name}{ENDING}") as file:
         if npy.read_magic(file) != (1, 0):
             raise ValueError(f"{name} is of another version of NumPy's format")
         found, is_fortran, found_kind = npy.read_array_header_1_0(file)

@@ -14,6 +14,8 @@ from guidefbo.core.checks import is_finite_number
 
 RUN_FORMAT = "guidefbo-run"
 RUN_VERSION = 1
+WEIGHT = "weight."
+"""Before the name of a model, where a run says how likely it was."""
 MAX_NUMBER = 1e100
 """Largest number in a record: sums and squares of such are finite."""
 

@@ -8,6 +8,7 @@ Columns are named as below; `query.NAME` is a parameter in its own unit.
     query.NAME, observation, value                what was asked and answered
     best, inferred                                the best value so far, the choice's
     simple_regret, inference_regret, cumulative_regret, and the same with _inbox
+    weight.NAME                                   how likely a model was for the query
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from guidefbo.core.checks import is_whole_number
 from guidefbo.core.errors import DataError, SpaceError
-from guidefbo.core.run_record import is_number, list_of, numbers_of, texts
+from guidefbo.core.run_record import WEIGHT, is_number, list_of, numbers_of, texts
 from guidefbo.core.space.form import space_from_form
 from guidefbo.core.space.parameters import Choice
 from guidefbo.core.space.space import Space
@@ -84,6 +85,11 @@ class RunFile:
             return list(self.space.parameters)
         return [f"x{k}" for k in range(self.evaluations.queries.shape[2])]
 
+    @property
+    def models(self) -> list[str]:
+        """Names of the models that agents compared."""
+        return [] if self.evaluations is None else list(self.evaluations.weights)
+
 
 def read_run(row: Row, outcome: Outcome) -> RunFile | None:
     """Return a run with its evaluations, None where nothing of its agents was kept."""
@@ -143,6 +149,8 @@ def rows_of(run: RunFile) -> dict[str, Column]:
         columns["best"] = (run.sign * oriented).T.ravel()
         inferred = kept.values[np.arange(agents), kept.chosen]
         columns["inferred"] = _by_round(inferred, initial)
+        for name, weights in kept.weights.items():
+            columns[f"{WEIGHT}{name}"] = _by_query(weights, initial)
     main = run.optima if run.maximum is None else run.maximum
     if main is not None:
         columns |= _regrets(run, columns["best"], run.sign * main, initial)
@@ -177,6 +185,15 @@ def _by_round(numbers: NDArray[np.float64], initial: int) -> Column:
     Within the initial design only its last evaluation has one.
     """
     design = np.full((numbers.shape[1], initial - 1), np.nan)
+    return np.hstack([design, numbers.T]).ravel()
+
+
+def _by_query(numbers: NDArray[np.float64], initial: int) -> Column:
+    """Return numbers of (rounds, agents) as a column of evaluations; none of a design.
+
+    What is told of a round is what its query was decided on.
+    """
+    design = np.full((numbers.shape[1], initial), np.nan)
     return np.hstack([design, numbers.T]).ravel()
 
 

@@ -3,10 +3,12 @@
 NumPy's own format, without Python objects: `numpy.load` opens it. A file may come from
 anywhere: only the arrays below are read, none is larger than its run allows, and one
 that is cut off or does not fit the run is refused.
+
+A run whose method compares models has an array more for each of them, `weight.NAME`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Self, cast
@@ -20,6 +22,7 @@ from guidefbo.core.checks import is_whole_number
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import InputError, write_atomically
 from guidefbo.core.npz import Array, Shape, read_arrays
+from guidefbo.core.run_record import WEIGHT
 
 EVALUATIONS = "evaluations"
 """Entry of a record that has its arrays, on the way from a worker to the disk."""
@@ -45,16 +48,28 @@ class RunEvaluations:
     chosen: NDArray[np.int64]
     """(num_rounds + 1, num_agents) which of its evaluations each agent takes for the
     best, by its posterior mean, after the initial design and after every round."""
+    weights: Mapping[str, NDArray[np.float64]] = field(
+        default_factory=dict[str, NDArray[np.float64]]
+    )
+    """(num_rounds, num_agents) how likely each model was for an agent's query, by name;
+    not-a-number where it was not compared. Former runs have none."""
 
     @classmethod
     def of(cls, arrays: Mapping[str, Array]) -> Self:
-        """Return the evaluations of a run that has just been made."""
-        return cls(**{name: arrays[name].astype(DTYPES[name]) for name in NAMES})
+        """Return the evaluations in some arrays, by name."""
+        weights = {
+            name.removeprefix(WEIGHT): array.astype(SHARE)
+            for name, array in arrays.items()
+            if name.startswith(WEIGHT)
+        }
+        named = {name: arrays[name].astype(DTYPES[name]) for name in NAMES}
+        return cls(**named, weights=weights)
 
     @property
     def arrays(self) -> dict[str, Array]:
         """All of them, by name."""
-        return {name: getattr(self, name) for name in NAMES}
+        weights = {f"{WEIGHT}{name}": array for name, array in self.weights.items()}
+        return {name: getattr(self, name) for name in NAMES} | weights
 
     def write(self, path: Path) -> None:
         """Write the file whole or not at all."""
@@ -76,6 +91,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "chosen": np.dtype("<i8"),
 }
 NAMES = tuple(DTYPES)
+SHARE = np.dtype("<f8")
+"""Of a weight."""
 
 
 def read_evaluations(path: Path, spec: Mapping[str, Any]) -> RunEvaluations:
@@ -95,12 +112,15 @@ def read_evaluations(path: Path, spec: Mapping[str, Any]) -> RunEvaluations:
     }
     expected = {name: (shape, DTYPES[name]) for name, shape in shapes.items()}
     try:
-        found = RunEvaluations(**read_arrays(path, MAX_FILE, expected))
+        arrays = read_arrays(
+            path, MAX_FILE, expected, {WEIGHT: ((rounds, agents), SHARE)}
+        )
     except InputError as error:
         raise DataError(
             f"{path} holds no evaluations of its run: {error}. Remove it and its "
             "record, and run the study again."
         ) from error
+    found = RunEvaluations.of(arrays)
     _check(found, initial, path)
     return found
 
@@ -118,6 +138,9 @@ def _check(found: RunEvaluations, num_initial: int, path: Path) -> None:
     for name in ("queries", "observations", "values"):
         if not np.isfinite(getattr(found, name)).all():
             raise DataError(f"{path} has {name} that are not finite numbers.")
+    for name, weights in found.weights.items():
+        if not (np.isnan(weights) | ((weights >= 0.0) & (weights <= 1.0))).all():
+            raise DataError(f"{path} has weights of {name} that are no probabilities.")
     inside = (found.queries >= -ROUNDING) & (found.queries <= 1.0 + ROUNDING)
     last = num_initial + np.arange(len(found.chosen))[:, None]
     if not inside.all() or not ((found.chosen >= 0) & (found.chosen < last)).all():

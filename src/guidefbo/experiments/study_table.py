@@ -21,7 +21,7 @@ import numpy as np
 
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import open_atomically
-from guidefbo.core.run_record import is_number, table_of
+from guidefbo.core.run_record import WEIGHT, is_number, table_of
 from guidefbo.core.table_text import cell_text
 from guidefbo.experiments import results as files
 from guidefbo.experiments.evaluation_rows import (
@@ -107,8 +107,10 @@ class StudyTable:
     def columns(self) -> tuple[str, ...]:
         """Names of all columns: runs of other problems have other parameters."""
         parameters: dict[str, None] = {}
+        models: dict[str, None] = {}
         for run in self._files():
             parameters |= dict.fromkeys(run.parameters)
+            models |= dict.fromkeys(run.models)
         settings = {name for row in self.results.rows for name in _settings_of(row)}
         return (
             "run",
@@ -119,6 +121,7 @@ class StudyTable:
             *WHOSE,
             *(f"{QUERY}{name}" for name in parameters),
             *MEASURED,
+            *(f"{WEIGHT}{name}" for name in models),
         )
 
     @cached_property

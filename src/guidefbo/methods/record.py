@@ -117,6 +117,14 @@ class LiarSettings(Protocol):
         ...
 
 
+class HostileSettings(Protocol):
+    """Settings of simulated runs in which all packets are false."""
+
+    def build(self, server: ServerSide) -> ServerSide:
+        """Return the server of the run, the true one where it is not hostile."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A way to decide on the next query."""
@@ -176,6 +184,8 @@ class Strategy:
     """What becomes of a query that was observed before."""
     liars: type[LiarSettings] | None = None
     """Settings of simulated runs in which some sites lie."""
+    hostile: type[HostileSettings] | None = None
+    """Settings of simulated runs in which all packets are false."""
     solver: MakeSolver | None = None
     """Another tool's optimiser in the place of the agent, in simulated runs; None: the
     usual agent."""
@@ -195,8 +205,14 @@ class Strategy:
 
     def __post_init__(self) -> None:
         require_name("The name of a strategy", self.name)
-        types = [t for t in (self.agent, self.server, self.liars) if t is not None]
+        server = () if self.server is None else (self.server,)
+        types = (self.agent, *server, *self.simulated)
         settings_of(ModelSettings, SearchSettings, *types)
+
+    @property
+    def simulated(self) -> tuple[type[Any], ...]:
+        """Settings that only simulated runs have."""
+        return tuple(kind for kind in (self.liars, self.hostile) if kind is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +265,7 @@ class Method:
     @property
     def run_settings(self) -> dict[str, Setting]:
         """Everything that can be set in a simulated run, by name."""
-        liars = self.strategy.liars
-        return self.settings | ({} if liars is None else settings_of(liars))
+        return self.settings | settings_of(*self.strategy.simulated)
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return settings of a real site checked, or refuse them."""
@@ -282,6 +297,13 @@ class Method:
         """Return the shared half, None where nothing is exchanged."""
         kind = self.strategy.server
         return None if kind is None else make(kind, given).build()
+
+    def run_server(self, given: Mapping[str, Any]) -> ServerSide | None:
+        """Return the shared half of a simulated run, which may be hostile."""
+        server, kind = self.server(given), self.strategy.hostile
+        if server is None or kind is None:
+            return server
+        return make(kind, given).build(server)
 
     def design(
         self, given: Mapping[str, Any], size: tuple[int, int, int], streams: Streams

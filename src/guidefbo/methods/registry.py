@@ -18,6 +18,7 @@ from guidefbo.server.registry import register_server
 
 STRATEGIES = (
     "independent",
+    "trend",
     "fts",
     "fts-as-run",
     "fts-de",

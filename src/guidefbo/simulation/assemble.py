@@ -84,7 +84,7 @@ def assemble(
         strategy_version=method.strategy.version,
     )
     agents = _agents(method, settings, problem, data, streams)
-    return Federation(agents, method.server(settings), terms, streams, liars)
+    return Federation(agents, method.run_server(settings), terms, streams, liars)
 
 
 def _agents(

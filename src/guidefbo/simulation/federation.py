@@ -1,6 +1,6 @@
 """Synchronous rounds in one process; every message travels as bytes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,6 +29,11 @@ class SimulatedAgent(Protocol):
     @property
     def data(self) -> Dataset:
         """Its observations."""
+        ...
+
+    @property
+    def judgement(self) -> Mapping[str, float]:
+        """How likely each model was for its last query, by name; perhaps none."""
         ...
 
     def fit(self) -> Any:
@@ -104,6 +109,10 @@ class Federation:
         """Return which of its evaluations each agent takes for the best."""
         with self.clock.stage("fit"):
             return [agent.choice() for agent in self.agents]
+
+    def judgements(self) -> list[Mapping[str, float]]:
+        """Return how likely each agent's models were for its last query, by name."""
+        return [agent.judgement for agent in self.agents]
 
     def _exchange(self, server: ServerSide, t: int) -> None:
         with self.clock.stage("belief"):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from guidefbo.agent.side import OTHERS
 from guidefbo.canvas import new_figure, save_figure, tidy
 
 if TYPE_CHECKING:
@@ -13,7 +14,11 @@ if TYPE_CHECKING:
 
 
 def draw_trace(trace: "Trace", path: str | Path | None) -> Any:
-    """Draw each agent's regret or best value, thin, and their mean, thick."""
+    """Draw each agent's regret or best value, thin, and their mean, thick.
+
+    Where the method compares models, a dotted line on the right says how likely that of
+    the others was, on average.
+    """
     figure = new_figure(path)
     axes = figure.add_subplot()
     s, mean = trace.spec, trace.curve
@@ -31,7 +36,21 @@ def draw_trace(trace: "Trace", path: str | Path | None) -> Any:
     axes.set_ylabel(trace.curve_name.removeprefix("mean "))
     level = "" if s.level is None else f", level {s.level}"
     axes.set_title(f"{s.problem}{level}: {s.num_agents} agents, seed {s.seed}")
+    _draw_weight(axes, trace)
     return _finish(figure, axes, path)
+
+
+def _draw_weight(axes: Any, trace: "Trace") -> None:
+    """Draw the mean weight of the others' model over the honest agents."""
+    weights = trace.weights.get(OTHERS)
+    if weights is None or np.isnan(honest := weights[:, : trace.num_honest]).any():
+        return
+    right = axes.twinx()
+    mean = honest.mean(axis=1)
+    right.plot(np.arange(1, len(mean) + 1), mean, color="C1", linestyle="dotted")
+    right.set_ylim(0.0, 1.0)
+    right.set_ylabel("how likely the others' model is, mean")
+    axes.plot([], [], color="C1", linestyle="dotted", label="the others' model (right)")
 
 
 def draw_result(result: "OptimizeResult", path: str | Path | None) -> Any:

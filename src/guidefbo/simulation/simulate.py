@@ -4,13 +4,13 @@ All agents run in this process.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from guidefbo.core.arrays import Values
+from guidefbo.core.arrays import Matrix, Values
 from guidefbo.core.errors import OptimumWarning, refuse_unknown
 from guidefbo.core.streams import Streams
 from guidefbo.core.threads import single_blas_thread
@@ -99,9 +99,10 @@ def _run(
         liars=liars,
     )
     report(0)
-    chosen = [federation.choices()]
+    chosen, judged = [federation.choices()], list[list[Mapping[str, float]]]()
     for t in range(1, spec.num_rounds + 1):
         federation.round(t, evaluations.one_each)
+        judged.append(federation.judgements())
         chosen.append(federation.choices())
         report(t)
     _warn_of_beaten(problem, evaluations.best[-1])
@@ -118,6 +119,7 @@ def _run(
         values=sign * evaluations.values,
         observations=sign * problem.output_scale * evaluations.observed,
         chosen=np.array(chosen),
+        weights=_weights(judged),
         num_honest=num_honest,
         space=problem.space,
         sites=problem.sites,
@@ -158,6 +160,15 @@ def _warn_of_beaten(problem: Problem, best: Values) -> None:
                 OptimumWarning,
                 stacklevel=4,
             )
+
+
+def _weights(judged: Sequence[Sequence[Mapping[str, float]]]) -> dict[str, Matrix]:
+    """Return (rounds, agents) weights by name, not-a-number where there was none."""
+    names = dict.fromkeys(name for row in judged for each in row for name in each)
+    return {
+        name: np.array([[each.get(name, np.nan) for each in row] for row in judged])
+        for name in names
+    }
 
 
 def _held_out(problem: Problem, evaluations: Evaluations) -> Values | None:

@@ -1,5 +1,7 @@
 """Another tool's optimiser in the place of our agent, alone at its site."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from guidefbo.agent.dataset import Dataset
@@ -19,6 +21,11 @@ class SolverAgent:
     def data(self) -> Dataset:
         """The observations."""
         return self._data
+
+    @property
+    def judgement(self) -> Mapping[str, float]:
+        """Nothing: it compares no models."""
+        return {}
 
     def fit(self) -> None:
         """Do nothing: the solver models when it is asked."""

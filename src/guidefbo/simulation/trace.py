@@ -1,7 +1,9 @@
 """The outcome of a simulated run, and its record on disk."""
 
 import json
+import math
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 import guidefbo
 from guidefbo.core.arrays import Matrix, Values
 from guidefbo.core.files import write_atomically
-from guidefbo.core.run_record import RUN_FORMAT, RUN_VERSION
+from guidefbo.core.run_record import RUN_FORMAT, RUN_VERSION, WEIGHT
 from guidefbo.core.space.form import space_to_form
 from guidefbo.core.space.space import Space
 from guidefbo.metrics.regret import mean_simple_regret
@@ -43,6 +45,9 @@ class Trace:
     chosen: NDArray[np.intp]
     """(num_rounds + 1, num_agents) which of its evaluations each agent takes for the
     best, by its posterior mean."""
+    weights: Mapping[str, Matrix]
+    """(num_rounds, num_agents) how likely each model was for an agent's query, by name,
+    where the method compares models; not-a-number where it was not compared."""
     num_honest: int
     """Agents that do not lie, the first ones."""
     space: Space
@@ -139,17 +144,22 @@ class Trace:
 
     @property
     def evaluations(self) -> dict[str, NDArray[Any]]:
-        """Every evaluation of every agent, and which of them it takes for the best."""
+        """Every evaluation of every agent, and which of them it takes for the best.
+
+        Beside them `weight.NAME` of every model that was compared.
+        """
+        weights = {f"{WEIGHT}{name}": array for name, array in self.weights.items()}
         return {
             "queries": self.queries,
             "observations": self.observations,
             "values": self.values,
             "chosen": self.chosen,
+            **weights,
         }
 
     def save(self, path: str | Path) -> None:
         """Write the run record with its evaluations as JSON, atomically."""
-        lists = {name: array.tolist() for name, array in self.evaluations.items()}
+        lists = {name: _listed(array) for name, array in self.evaluations.items()}
         form = self.to_record() | lists
         text = json.dumps(form, indent=1, allow_nan=False)
         write_atomically(Path(path), text + "\n")
@@ -186,3 +196,11 @@ class Trace:
             f"  seconds  {self.seconds['total']:.1f}",
         ]
         return "\n".join(lines)
+
+
+def _listed(array: NDArray[Any]) -> list[Any]:
+    """Return an array as lists; what is not a number is None."""
+    if array.dtype.kind != "f" or not np.isnan(array).any():
+        return array.tolist()
+    rows: list[list[float]] = array.tolist()
+    return [[None if math.isnan(x) else x for x in row] for row in rows]

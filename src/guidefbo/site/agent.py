@@ -31,6 +31,7 @@ from guidefbo.methods.record import Method
 from guidefbo.site.book import Book
 from guidefbo.site.design import design_point, filling_point
 from guidefbo.site.guidance import Door, Guidance, GuidanceState, is_empty
+from guidefbo.site.judgement import Judgement
 from guidefbo.site.setup import Setup, door_of
 from guidefbo.site.trial import Best, Origin, Trial, TrialState, check_told, one_line
 from guidefbo.wire.envelope import Envelope, Packet, Upload, UploadHead
@@ -148,16 +149,13 @@ class Agent:
 
     @property
     def guidance(self) -> Guidance:
-        """What is held of the other sites, and whether it is used."""
-        held = self._guidance
-        age = self._book.results_since(held.since)
-        if held.state == GuidanceState.ACTIVE and age >= self._setup.packet_lifetime:
-            return replace(
-                held,
-                state=GuidanceState.STALE,
-                reason=f"{age} results came after the upload that the packet answers",
-            )
-        return held
+        """What is held of the other sites, whether it is used, and whether it helps.
+
+        Whether the own data speak for the others is computed here, of methods that
+        compare models: the model is fitted, if it has not been.
+        """
+        held = self._in_use
+        return replace(held, judgement=self._judgement(held))
 
     @property
     def fitted(self) -> Fitted | None:
@@ -302,7 +300,7 @@ class Agent:
             packet: A message, its bytes or text, or None where none came.
         """
         if packet is None:
-            return self.guidance
+            return self._in_use
         try:
             message, text = self._door.read(packet)
             self._refuse_old(message)
@@ -311,10 +309,10 @@ class Agent:
             warnings.warn(
                 f"the packet was refused: {error}", GuidanceWarning, stacklevel=2
             )
-            return self.guidance
+            return self._in_use
         if self._keeps(message):
             self._guidance = replace(self._guidance, refusal=None)
-            return self.guidance
+            return self._in_use
         head, told = message.head, self._book.num_told
         since = head.answers or told
         state, reason = GuidanceState.ACTIVE, f"received after {told} results"
@@ -328,7 +326,7 @@ class Agent:
 
     def _keeps(self, message: Packet) -> bool:
         """Whether what is held of others is worth more than a packet of nobody else."""
-        held = self.guidance
+        held = self._in_use
         if held.state != GuidanceState.ACTIVE or held.message is None:
             return False
         is_of_others = held.message.head.num_uploads > 1
@@ -468,8 +466,9 @@ class Agent:
         }
         states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "none"
         head = f"{self._setup.method}, goal {self.goal}: trials: {states}"
-        best = self.best()
-        return "\n".join([head, str(best or "no result yet"), str(self.guidance)])
+        best, guidance = self.best(), self.guidance
+        lines = [head, str(best or "no result yet"), str(guidance)]
+        return "\n".join([*lines, *guidance.verdict])
 
     def _ask_one(self, due_at: int) -> Trial:
         with single_blas_thread():
@@ -498,15 +497,14 @@ class Agent:
         return self._filling_point(), Origin.FALLBACK, False
 
     def _model_point(self) -> tuple[Point, Origin, bool]:
-        guidance = self.guidance
+        guidance = self._in_use
         is_guided = guidance.state == GuidanceState.ACTIVE
         if guidance.state == GuidanceState.STALE:
             warnings.warn(str(guidance), GuidanceWarning, stacklevel=4)
         try:
             x = self._policy.decide(
                 self._fit(),
-                self._study() if is_guided else None,
-                guidance.packet if is_guided else None,
+                self._policy.aim(self._study, guidance.packet if is_guided else None),
                 self.t,
                 self._address(self._book.next_id),
                 self._book.missing(has_noise=self._setup.noise != 0.0),
@@ -551,6 +549,36 @@ class Agent:
         if self._insight is None:
             self._insight = self._policy.study(fitted)
         return self._insight
+
+    @property
+    def _in_use(self) -> Guidance:
+        """What is held, and whether it is used; nothing is computed."""
+        held = self._guidance
+        age = self._book.results_since(held.since)
+        if held.state == GuidanceState.ACTIVE and age >= self._setup.packet_lifetime:
+            return replace(
+                held,
+                state=GuidanceState.STALE,
+                reason=f"{age} results came after the upload that the packet answers",
+            )
+        return held
+
+    def _judgement(self, held: Guidance) -> Judgement | None:
+        """Return what the own data say of the models, None of fewer than two."""
+        models, fitted = self._policy.models, None
+        if models and held.state == GuidanceState.ACTIVE:
+            fitted = self.fitted
+        if fitted is None:
+            return None
+        try:
+            with single_blas_thread():
+                aimed = self._policy.aim(self._study, held.packet)
+                weights = dict(self._policy.judgement(aimed))
+        except NUMERICAL:
+            return None
+        if len(weights) < 2:
+            return None
+        return Judgement(weights=weights, models=models)
 
     def _address(self, t: int) -> Address:
         return self._setup.streams.of(self._setup.agent_id, t)

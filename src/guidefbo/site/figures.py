@@ -57,9 +57,11 @@ def draw_agent(agent: Agent, path: str | Path | None = None) -> Any:
         names.append(f"{len(slices) - len(top)} others")
         shares = np.append(shares, importance.shares[len(top) :].sum())
     canvas.draw_shares(bars, names, shares, "importance (from lengthscales)")
-    below.suptitle(_legend(agent, len(shown)), fontsize=9, color="0.25")
+    guidance = agent.guidance
+    legend = "\n".join([_legend(agent, len(shown)), *guidance.verdict])
+    below.suptitle(legend, fontsize=9, color="0.25")
     for axes, piece in zip(canvas.panels(below, len(shown)), shown, strict=True):
-        _draw_slice(axes, piece, agent.guidance)
+        _draw_slice(axes, piece, guidance)
         axes.set_ylim(_limits(shown))
     return canvas.save_figure(figure, path)
 

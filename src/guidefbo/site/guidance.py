@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from guidefbo.core.checks import require_count, shown
 from guidefbo.core.errors import WireError
+from guidefbo.site.judgement import Judgement
 from guidefbo.wire.codec import read
 from guidefbo.wire.envelope import Envelope, Packet, PacketHead, Terms
 
@@ -41,6 +42,19 @@ class Guidance:
     """How many things had been told to the agent when it made what this answers."""
     refusal: str | None = None
     """Why the last packet that came was refused, None where it was taken."""
+    judgement: Judgement | None = field(default=None, compare=False)
+    """Whether the own data speak for the others; None where no packet is used, or the
+    method does not compare models."""
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """How likely the own data make each model, by name; perhaps none."""
+        return {} if self.judgement is None else self.judgement.weights
+
+    @property
+    def verdict(self) -> list[str]:
+        """The same as a line of words, where there is one."""
+        return [] if self.judgement is None else [str(self.judgement)]
 
     @property
     def packet(self) -> Any:

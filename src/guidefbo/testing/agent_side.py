@@ -7,8 +7,17 @@ from typing import Any
 import numpy as np
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.side import AgentSide, Aiming, Pointing, Studying
+from guidefbo.agent.side import (
+    OTHERS,
+    AgentSide,
+    Aiming,
+    Alone,
+    Judging,
+    Pointing,
+    Studying,
+)
 from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.core.arrays import Points
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Address, Streams
 from guidefbo.testing.codec import check_codec, encode
@@ -38,7 +47,9 @@ def check_agent_side(
     comes in, and no decision asks again. A strategy that studies has the same insight
     into another posterior of the same data. One that aims decides on what it made of
     a packet and its insight: a packet that fits, or a value of its own; one that points
-    names places of the posterior's dimension.
+    names places of the posterior's dimension; one that judges gives every model that
+    it compares a probability and a few words. Without a packet, one that aims alone
+    decides as with the packet that says nothing.
 
     Args:
         side: The strategy's agent side.
@@ -54,6 +65,10 @@ def check_agent_side(
         _check_fit(side, packet, dim)
     for misfit in misfits:
         _check_misfit(side, misfit, dim)
+    if isinstance(side, Alone):
+        _check_fit(side, side.nothing, dim)
+        _check_alone(side, posterior, Streams(seed).of(0, 1), example_points(dim, seed))
+        given = (*given, side.nothing)
     packets = (None, *given)
     for agent, t in ((0, 1), (3, 2)):
         for held in packets:
@@ -67,6 +82,7 @@ def check_agent_side(
                 decided = side.decision_posterior(posterior, each, t, address)
                 check_posterior(decided, seed=seed)
                 _check_landmarks(side, each, dim)
+            _check_judgement(side, used)
             # Another posterior of the same data: what was remembered of the first is
             # no help.
             again = _aim(side, replace(posterior), packet)
@@ -107,6 +123,22 @@ def _aim(side: AgentSide, posterior: GaussianProcess, packet: Any) -> Any:
     return aimed
 
 
+def _check_alone(
+    side: AgentSide, posterior: GaussianProcess, address: Address, X: Points
+) -> None:
+    """Check that no packet is the packet that says nothing."""
+    assert isinstance(side, Alone)
+    aimed = side.aimed(side.study(posterior), side.nothing)
+    first, second = (
+        side.decision_posterior(posterior, each, 1, address).predict(X)
+        for each in (None, aimed)
+    )
+    expect(
+        np.array_equal(first, second),
+        "No packet and the one that says nothing must give the same decision.",
+    )
+
+
 def _check_landmarks(side: AgentSide, packet: Any, dim: int) -> None:
     if packet is None or not isinstance(side, Pointing):
         return
@@ -119,6 +151,20 @@ def _check_landmarks(side: AgentSide, packet: Any, dim: int) -> None:
         places is None or bool(np.isfinite(places).all()),
         "Landmarks must be finite.",
     )
+
+
+def _check_judgement(side: AgentSide, aimed: Any) -> None:
+    if aimed is None or not isinstance(side, Judging):
+        return
+    weights = side.judgement(aimed)
+    expect(OTHERS in side.models, f"One of the models must be called {OTHERS!r}.")
+    expect(
+        weights.keys() <= side.models.keys(),
+        "A judgement must name models that `models` has words for.",
+    )
+    shares = np.array([*weights.values()])
+    is_share = bool((shares >= 0.0).all()) and abs(float(shares.sum()) - 1.0) < 1e-9
+    expect(is_share or not len(shares), "A judgement must be probabilities.")
 
 
 def _check_fit(side: AgentSide, packet: Any, dim: int) -> None:

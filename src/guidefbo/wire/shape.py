@@ -1,7 +1,8 @@
-"""The messages of the shape strategy: coefficients of a trend up, their prior down.
+"""The messages of the shape strategy: trend and place up, what to expect of them down.
 
-2p scalars each way, p the number of features: two for a number, one for each option of
-a choice. None come down where nobody else has spoken.
+2p + 2m scalars each way: p is the number of features, two for a number and one for each
+option of a choice, and m that of numbers, whose place is one coordinate each. None come
+down where nobody else has spoken.
 """
 
 from collections.abc import Mapping
@@ -26,16 +27,22 @@ MAX_BLOCKS = 10_000
 SLACK = 1e-9
 """How far a number may lie beyond these limits before it is refused."""
 
+SLOPES, BENDS, CHOICE, PLACE = "slopes", "bends", "choice", "place"
+KINDS = (SLOPES, BENDS, CHOICE, PLACE)
+"""What a block may hold: coefficients of slopes, of bends or of the options of one
+choice, or coordinates of the optimum's place, counted from the middle of the cube."""
 Blocks = tuple[NDArray[np.float64], ...]
-"""One array of coefficients a block: slopes, bends, then each choice."""
+"""One array of numbers a block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Coefficients:
     """A normal distribution of each coefficient of a trend, block by block."""
 
+    kinds: tuple[str, ...]
+    """What each block holds, one of `KINDS`."""
     means: Blocks
-    """In standard deviations of a site's values."""
+    """Coefficients in standard deviations of a site's values; places in the cube."""
     variances: Blocks
     """Of the same form."""
 
@@ -51,6 +58,11 @@ class _Coefficients:
                 f"Expected at most {MAX_BLOCKS} blocks of one number or more, got the "
                 f"shapes {shown(shapes)}."
             )
+        if len(self.kinds) != len(shapes) or not set(self.kinds) <= set(KINDS):
+            raise WireError(
+                f"Expected for each of {len(shapes)} blocks one of {', '.join(KINDS)}, "
+                f"got {shown(self.kinds)}."
+            )
         _check(self.means, "means", -LARGEST, LARGEST)
         _check(self.variances, "variances", SHARPEST, WIDEST)
 
@@ -59,12 +71,18 @@ class _Coefficients:
         """Numbers in each block."""
         return tuple(len(block) for block in self.means)
 
+    @property
+    def form(self) -> tuple[tuple[str, int], ...]:
+        """Kind and size of each block."""
+        return tuple(zip(self.kinds, self.sizes, strict=True))
+
     def __len__(self) -> int:
         return sum(self.sizes)
 
     def to_body(self) -> dict[str, Any]:
         """Return the fields as JSON values."""
         return {
+            "kinds": list(self.kinds),
             "means": [block.tolist() for block in self.means],
             "variances": [block.tolist() for block in self.variances],
         }  # E95
@@ -72,8 +90,9 @@ class _Coefficients:
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> Self:
         """Check the fields and build the message."""
-        require_fields(body, {"means", "variances"}, "a message")
+        require_fields(body, {"kinds", "means", "variances"}, "a message")
         return cls(
+            kinds=_read_kinds(body["kinds"]),
             means=_read(body["means"], "means"),
             variances=_read(body["variances"], "variances"),
         )
@@ -96,6 +115,19 @@ class ShapePacket(_Coefficients):
     """What to expect of a site's trend, from those of the others; perhaps nothing."""
 
     KIND: ClassVar[str] = "shape.packet"
+
+
+def _read_kinds(value: Any) -> tuple[str, ...]:
+    kinds = cast(list[Any], value) if isinstance(value, list) else None
+    if (
+        kinds is None
+        or len(kinds) > MAX_BLOCKS
+        or not all(isinstance(kind, str) for kind in kinds)
+    ):
+        raise WireError(
+            f"kinds must be a list of at most {MAX_BLOCKS} texts, got {shown(value)}."
+        )
+    return tuple(kinds)
 
 
 def _read(value: Any, name: str) -> Blocks:

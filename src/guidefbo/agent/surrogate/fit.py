@@ -76,6 +76,8 @@ class LogPosterior:
     """None: plain marginal likelihood."""
     own_noise: Values | None = None
     """(n,) noise variances of single observations, NaN where the common one holds."""
+    beside: Matrix | None = None
+    """(n, n) covariance of what is modelled beside the process; None: nothing is."""
 
     @classmethod
     def of(
@@ -87,6 +89,7 @@ class LogPosterior:
         *,
         groups: Indices | None = None,
         own_noise: Values | None = None,
+        beside: Matrix | None = None,
     ) -> Self:
         """Precompute what does not change during one fit."""
         cols, rows = np.triu_indices(len(X), 1)
@@ -103,6 +106,7 @@ class LogPosterior:
             noise_variance=noise_variance,
             priors=priors,
             own_noise=own_noise,
+            beside=beside,
         )
 
     def __call__(self, theta: Point) -> tuple[float, Point]:
@@ -166,8 +170,11 @@ class LogPosterior:
         for jitter in JITTERS:
             flat = np.zeros(n * n)
             flat[self.places] = k
-            flat[:: n + 1] = diagonal * (1.0 + jitter)
+            flat[:: n + 1] = diagonal
             K = flat.reshape(n, n).T
+            if self.beside is not None:
+                K += self.beside
+            flat[:: n + 1] *= 1.0 + jitter
             L, info = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
             if info == 0:
                 half_logdet = float(np.log(L.diagonal()).sum())
@@ -188,6 +195,7 @@ def fit(
     bounds: Bounds,
     groups: Indices | None = None,
     own_noise: Values | None = None,
+    beside: Matrix | None = None,
     start: Hyperparameters | None = None,
     max_iterations: int = MAX_ITERATIONS,
 ) -> Hyperparameters:
@@ -202,11 +210,18 @@ def fit(
         groups: Group of each coordinate, ascending; a group shares a lengthscale.
             None: every coordinate has its own.
         own_noise: Noise variances of single observations, NaN where the common holds.
+        beside: Covariance of what is modelled beside the process, such as a trend.
         start: Where the search starts; None: always at the same place.
         max_iterations: L-BFGS-B iterations at most.
     """
     objective = LogPosterior.of(
-        X, y, noise_variance, priors, groups=groups, own_noise=own_noise
+        X,
+        y,
+        noise_variance,
+        priors,
+        groups=groups,
+        own_noise=own_noise,
+        beside=beside,
     )
     d = len(objective.differences)
     first = np.full(d + 1, np.log(START))

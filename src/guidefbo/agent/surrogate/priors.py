@@ -84,9 +84,9 @@ class SitePriors:
     """Gamma shape of the output scale."""
     outputscale_rate: float = 1.0
     """Gamma rate of the output scale."""
-    noise_log_mean: float = -5.0
+    noise_log_mean: float = -4.0
     """Mean of the logarithm of the noise variance, when the noise is fitted."""
-    noise_log_std: float = 2.0**0.5
+    noise_log_std: float = 1.0
     """Standard deviation of that logarithm."""
 
     def log_density(self, theta: Point, natural: Point, d: int) -> tuple[float, Point]:

@@ -25,7 +25,7 @@ References:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -37,7 +37,11 @@ from guidefbo.agent.surrogate.curvature import (
     gradient_cross,
     mean_hessian,
 )
-from guidefbo.agent.surrogate.gp import GaussianProcess, conditional_std
+from guidefbo.agent.surrogate.gp import (
+    GaussianProcess,
+    Hyperparameters,
+    conditional_std,
+)
 from guidefbo.agent.surrogate.kernel import (
     matern52,
     matern52_with_slope,
@@ -108,6 +112,15 @@ class TrendPosterior:
     """Posterior mean of β."""
     prior: TrendPrior
     """Prior of β."""
+    loadings: Matrix = field(init=False)
+    """φ(X) diag(S): prior covariance of the observed values, a row each, and β."""
+    _terms: Terms = field(init=False)
+    """The mean of the trend."""
+
+    def __post_init__(self) -> None:
+        F = self.prior.basis(self.rest.X)
+        object.__setattr__(self, "loadings", F * self.prior.variances)
+        object.__setattr__(self, "_terms", self.prior.basis.terms(self.weights))
 
     @classmethod
     def fit(
@@ -115,6 +128,7 @@ class TrendPosterior:
         gp: GaussianProcess,
         prior: TrendPrior | None = None,
         *,
+        hyper: Hyperparameters | None = None,
         shares: Sequence[float] | None = None,
         max_points: int | None = None,
     ) -> Self:
@@ -123,12 +137,15 @@ class TrendPosterior:
         Args:
             gp: The process without a trend.
             prior: Of the coefficients; None: the default.
+            hyper: Hyperparameters of r before it is shared; None: the process's.
             shares: Values of ρ to choose from; None: the usual ones.
             max_points: Condition on at most that many observations, of evenly spread
                 ranks; None: on all of them.
         """
         if max_points is not None and len(gp.y) > max_points:
             gp = _thin(gp, max_points)
+        if hyper is not None:
+            gp = _rescaled(gp, hyper)
         prior = TrendPrior.default(gp) if prior is None else prior
         F = prior.basis(gp.X)
         trend = (F * prior.variances) @ F.T
@@ -181,11 +198,6 @@ class TrendPosterior:
         return self.rest.y
 
     @property
-    def loadings(self) -> Matrix:
-        """φ(X) diag(S): prior covariance of the observed values, a row each, and β."""
-        return self.prior.basis(self.rest.X) * self.prior.variances
-
-    @property
     def value_at_data(self) -> Values:
         """The mean at the observed inputs."""
         return self.rest.y - self.rest.noise * self.rest.alpha
@@ -230,12 +242,15 @@ class TrendPosterior:
         Phi = self.prior.basis(X)
         w = (k + Phi @ self.loadings.T) @ gp.inverse_factor.T
         std = conditional_std(w, self.prior_variance(Phi))
-        mean, mean_gradient = self.mean_and_gradient(X)
+        std_gradient = self.std_gradient(X, w @ gp.inverse_factor, slope, std, Phi)
+        slope *= gp.alpha
+        _, slopes, curvatures = self._terms
+        U = X - 0.5
         return Moments(
-            mean=mean,
+            mean=gp.hyper.mean + k @ gp.alpha + self._quadratic(U),
             std=std,
-            mean_gradient=mean_gradient,
-            std_gradient=self.std_gradient(X, w @ gp.inverse_factor, slope, std),
+            mean_gradient=gp.contract(slope, X) + slopes + (2.0 * curvatures) * U,
+            std_gradient=std_gradient,
         )
 
     def joint(self, X: Points) -> tuple[Values, Matrix]:
@@ -323,7 +338,14 @@ class TrendPosterior:
         kernel = matern52(q, hyper.outputscale)
         return kernel + (Phi * self.prior.variances) @ Phi.T
 
-    def std_gradient(self, X: Points, v: Matrix, slope: Matrix, std: Values) -> Points:
+    def std_gradient(
+        self,
+        X: Points,
+        v: Matrix,
+        slope: Matrix,
+        std: Values,
+        Phi: Matrix | None = None,
+    ) -> Points:
         """Return the gradient of √(prior variance - c(x)ᵀ K⁻¹ c(x)).
 
         Args:
@@ -331,9 +353,11 @@ class TrendPosterior:
             v: (b, n), K⁻¹ c(x), with c the prior covariance of f(x) and the data.
             slope: (b, n), derivative of the process's kernel in the squared distance.
             std: The root itself.
+            Phi: The basis at X, where it is at hand.
         """
         basis = self.prior.basis
-        half = basis.pull_back(basis(X) * self.prior.variances - v @ self.loadings, X)
+        Phi = basis(X) if Phi is None else Phi
+        half = basis.pull_back(Phi * self.prior.variances - v @ self.loadings, X)
         half -= self.rest.contract(v * slope, X)
         return half / std[:, None]
 
@@ -359,11 +383,6 @@ class TrendPosterior:
         level, slopes, curvatures = self._terms
         return level - curvatures.sum() / 12.0 + U @ slopes + U**2 @ curvatures
 
-    @property
-    def _terms(self) -> Terms:
-        """The mean of the trend."""
-        return self.prior.basis.terms(self.weights)
-
 
 def _add(mean: Values, trend: Values) -> Values:
     return mean + trend
@@ -373,6 +392,12 @@ def _evidence(L: Matrix, residual: Values) -> float:
     """Return the log likelihood of a residual ~ N(0, L Lᵀ), up to a constant."""
     z, _ = lapack.dtrtrs(L, residual, lower=1)
     return float(-np.log(np.diagonal(L)).sum() - 0.5 * (z @ z))
+
+
+def _rescaled(gp: GaussianProcess, hyper: Hyperparameters) -> GaussianProcess:
+    """Return the process with other hyperparameters; its factor is to be made anew."""
+    Z = gp.X / hyper.lengthscales
+    return replace(gp, hyper=hyper, scaled=Z, norms=np.einsum("ij,ij->i", Z, Z))
 
 
 def _thin(gp: GaussianProcess, max_points: int) -> GaussianProcess:

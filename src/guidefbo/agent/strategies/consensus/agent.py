@@ -20,14 +20,15 @@ from types import MappingProxyType
 
 import numpy as np
 
+from guidefbo.agent.belief.peak import find_peak, peak_variance
 from guidefbo.agent.belief.value_score import value_score
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.guidance.field import GuidanceField
 from guidefbo.agent.guidance.figp import InterventionalPosterior
+from guidefbo.agent.guidance.place import Place
 from guidefbo.agent.guidance.scaling import Intervention
 from guidefbo.agent.guidance.schedule import Schedule
-from guidefbo.agent.strategies.consensus.aim import Aim, Place
-from guidefbo.agent.strategies.consensus.peak import find_peak, peak_variance
+from guidefbo.agent.strategies.consensus.aim import Aim
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.agent.surrogate.trend import TrendPosterior

@@ -1,40 +1,14 @@
-"""How an agent combines its own estimate of the optimum with the received one.
-
-In the random-effects model the optimum of site n is x*_n = θ + u_n. The packet predicts
-it by θ with variance s = error² + τ², the own data by y_n with variance v. The best
-linear unbiased prediction from both is their average, weighted by the precisions.
-
-References:
-    Robinson, That BLUP is a good thing: the estimation of random effects, 1991.
-    Efron and Morris, Stein's estimation rule and its competitors, 1973.
-"""
+"""Whose estimate of the optimum an agent uses: both, the others' or its own."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-
-class Place(NamedTuple):
-    """An estimate of an optimum, with a variance per coordinate."""
-
-    center: NDArray[np.float64]
-    """(..., d), in the unit cube."""
-    variance: NDArray[np.float64]
-    """(..., d), positive."""
-
+from guidefbo.agent.guidance.place import Place, blend
 
 Aim = Callable[[Place, Place], Place]
 """(own estimate, received one) -> the estimate to use."""
-
-
-def blend(own: Place, others: Place) -> Place:
-    """Return the best linear unbiased prediction from both."""
-    (y, v), (theta, s) = own, others
-    share = v / (v + s)  # E86
-    return Place(y + share * (theta - y), share * s)  # E88
 
 
 def of_others(own: Place, others: Place) -> Place:

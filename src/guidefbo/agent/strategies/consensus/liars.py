@@ -11,9 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from guidefbo.agent.lying import LyingSettings, LyingSites
 from guidefbo.core.arrays import Point, Points
-from guidefbo.core.errors import SettingsError
-from guidefbo.core.settings import count, part
 from guidefbo.wire.consensus import SHARPEST, PeakUpload
 from guidefbo.wire.envelope import Message
 
@@ -51,51 +50,33 @@ LIES: Mapping[str, Lie] = MappingProxyType(
     {"corner": corner, "drift": drift, "respond": respond, "hide": hide}
 )
 """By the name that the setting `lie` takes."""
-NOBODY = "none"
-"""What the setting says where nobody lies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsensusLiars:
+class ConsensusLiars(LyingSites):
     """The last sites of a run, who lie."""
 
-    count: int
-    """How many."""
     lie: Lie
     """Where they say their optimum is."""
-    num_rounds: int
-    """Rounds of the run."""
 
-    def spoil(self, uploads: Sequence[Message | None], t: int) -> list[Message | None]:
-        """Return the uploads of round t with those of the last sites replaced."""
-        honest = uploads[: len(uploads) - self.count]
+    def false(self, honest: Sequence[Message], share: float) -> PeakUpload:
+        """Return the false place, claimed with the greatest precision."""
         peaks = [upload for upload in honest if isinstance(upload, PeakUpload)]
-        place = self.lie(np.stack([p.center for p in peaks]), t / self.num_rounds)
-        false = PeakUpload(
+        place = self.lie(np.stack([p.center for p in peaks]), share)
+        return PeakUpload(
             mass=1.0,
             center=np.clip(place, 0.0, 1.0),
             variance=np.full(len(place), SHARPEST),
             value_score=max(p.value_score for p in peaks),
         )
-        return [*honest, *[false] * self.count]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsensusLiarSettings:
+class ConsensusLiarSettings(LyingSettings):
     """Settings of simulated runs in which some sites lie."""
 
-    lie: str = part("none", "simulation: what the last sites say", (NOBODY, *LIES))
-    num_liars: int = count(4, "simulation: how many they are, where they lie")
-
-    def build(self, num_agents: int, num_rounds: int) -> ConsensusLiars | None:
-        """Return the sites that lie, None where nobody does."""
-        if self.lie == NOBODY:
-            return None
-        if self.num_liars >= num_agents:
-            raise SettingsError(
-                "Setting num_liars must be less than the number of agents, which is "
-                f"{num_agents}, got {self.num_liars}."
-            )
+    def liars(self, num_rounds: int) -> ConsensusLiars:
+        """Return as many sites as lie, of a run of so many rounds."""
         return ConsensusLiars(
             count=self.num_liars, lie=LIES[self.lie], num_rounds=num_rounds
         )

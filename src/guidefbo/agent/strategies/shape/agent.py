@@ -1,9 +1,11 @@
 """The shape agent: exchange what the objective looks like in the large.
 
-It uploads the coefficients of a trend, as its data alone have them. The packet is what
-the other sites say to expect of them, and becomes the prior of its own trend. Whether
-that prior, a vague one or no trend at all is used is decided by the evidence of its own
-data.
+It uploads the coefficients of a trend, as its data alone have them, and where its own
+optimum seems to be. The packet is what the other sites say to expect of both. For the
+coefficients that is the prior of its own trend; whether that prior, a vague one or no
+trend at all is used is decided by the evidence of its own data. For the place it is
+averaged with the own estimate, and there the uncertainty is widened: a trend tells
+where to look in the large, and close to an optimum it is wrong.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,11 +15,20 @@ from types import MappingProxyType
 import numpy as np
 
 from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.guidance.field import GuidanceField
+from guidefbo.agent.guidance.figp import InterventionalPosterior
+from guidefbo.agent.guidance.place import Place, blend
+from guidefbo.agent.guidance.scaling import LocalScaling
 from guidefbo.agent.strategies.shape.features import ShapeFeatures
+from guidefbo.agent.strategies.shape.judgement import MODELS, weight_by_name
 from guidefbo.agent.strategies.shape.models import Candidate, Insight, weights_of
 from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.core.arrays import Points, Values
+from guidefbo.core.checks import shown
+from guidefbo.core.component import Components
+from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Address
 from guidefbo.wire.shape import LARGEST, SHARPEST, WIDEST, ShapePacket, ShapeUpload
@@ -40,10 +51,43 @@ def sampled(weights: Values, stream: np.random.Generator) -> int:
 CHOICES: Mapping[str, Choose] = MappingProxyType(
     {"likeliest": likeliest, "sampled": sampled}
 )
+CENTER = 0.5
+"""Places are counted from the middle of the cube."""
 SMALLEST = 1e-9
 """Least posterior variance, as a share of the prior one: rounding hides less."""
 TRUSTS = ("evidence", "others", "own")
 """By its evidence, always, or never."""
+NARROWEST = 0.15
+"""Least standard deviation of the place that is looked at, per coordinate: in ten
+dimensions no search finds a narrower one."""
+STRENGTH = 1.0
+"""λ: at the place itself the standard deviation is doubled."""
+
+Focus = Callable[[Posterior, Place, Points], Posterior]
+"""(posterior, place, observed inputs) -> the posterior to decide on."""
+
+
+def at_the_place(posterior: Posterior, place: Place, observed: Points) -> Posterior:
+    """Widen the uncertainty around the place."""
+    component = Components(
+        weights=np.ones(1),
+        centers=place.center[None],
+        variances=np.maximum(place.variance, NARROWEST**2)[None],
+    )
+    scaling = LocalScaling.widening(GuidanceField.of(component), STRENGTH, observed)
+    return InterventionalPosterior(local=posterior, scaling=scaling)  # E102
+
+
+def nowhere(posterior: Posterior, place: Place, observed: Points) -> Posterior:
+    """Leave the uncertainty as it is."""
+    del place, observed
+    return posterior
+
+
+FOCUSES: Mapping[str, Focus] = MappingProxyType(
+    {"place": at_the_place, "none": nowhere}
+)
+"""By the name that the setting `focus` takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,22 +100,30 @@ class Aimed:
     """How likely each of them is."""
     summits: Points
     """Where their trends are highest."""
+    place: Place
+    """Where the optimum is expected, from own and received estimates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShapeAgent:
     """Random-effects pooling of trends, agent side."""
 
+    domain: Domain
+    """Where queries may lie."""
     features: ShapeFeatures
     """Of the search space."""
+    model: Model
+    """How hyperparameters are fitted."""
     trust: str
     """Whether the others' prior is used: by its evidence, always, or never."""
     choose: Choose
     """Picks the model to decide on."""
+    focus: Focus
+    """What is made of the place."""
 
     def study(self, posterior: GaussianProcess) -> Insight:
-        """Return the models of the own data."""
-        return Insight.of(posterior, self.features)
+        """Return the models of the own data, and the own place."""
+        return Insight.of(posterior, self.features, self.domain)
 
     def upload(
         self,
@@ -80,8 +132,8 @@ class ShapeAgent:
         insight: Insight,
         held: ShapePacket | None,
         address: Address,
-    ) -> ShapeUpload:
-        """Return what the data say of the trend: the posterior less its prior."""
+    ) -> ShapeUpload | None:
+        """Return what the data say of trend and place, the posterior less its prior."""
         del posterior, data, held, address
         vague, unit = insight.vague, insight.scale**2
         prior = vague.prior.variances[1:] / unit
@@ -90,8 +142,13 @@ class ShapeAgent:
         variances = 1.0 / np.maximum(1.0 / V - 1.0 / prior, 1.0 / WIDEST)
         # Where the data say nothing, neither does the estimate.
         means = vague.weights[1:] / insight.scale * variances / V  # E97
-        ends = np.cumsum(self.features.sizes)[:-1]
+        numbers = self.features.numbers
+        means = np.append(means, insight.place.center[numbers] - CENTER)
+        variances = np.append(variances, insight.place.variance[numbers])
+        kinds, sizes = zip(*self.features.form, strict=True)
+        ends = np.cumsum(sizes)[:-1]
         return ShapeUpload(
+            kinds=kinds,
             means=tuple(np.split(np.clip(means, -LARGEST, LARGEST), ends)),
             variances=tuple(np.split(np.clip(variances, SHARPEST, WIDEST), ends)),
         )
@@ -99,19 +156,25 @@ class ShapeAgent:
     def check(self, packet: ShapePacket, dim: int) -> None:
         """Refuse coefficients of another space."""
         del dim
-        if len(packet) and packet.sizes != self.features.sizes:
+        if len(packet) and packet.form != self.features.form:
             raise WireError(
-                f"A packet must have blocks of {list(self.features.sizes)} "
-                f"coefficients, got {list(packet.sizes)}. Do both sides use the same "
-                "search space?"
+                f"A packet must have the blocks {shown(self.features.form)}, got "
+                f"{shown(packet.form)}. Do both sides use the same search space?"
             )
+
+    @property
+    def nothing(self) -> ShapePacket:
+        """The packet of a site that has heard from nobody."""
+        return ShapePacket(kinds=(), means=(), variances=())
 
     def aimed(self, insight: Insight, packet: ShapePacket) -> Aimed:
         """Return the models, with the others' prior where there is one."""
         candidates: tuple[Candidate, ...] = insight.candidates
+        place = self._of_numbers(*insight.place)
         if len(packet) and self.trust != "own":
             others = insight.told(self.features, packet)
             candidates = (others,) if self.trust == "others" else (others, *candidates)
+            place = self._blended(place, packet)
         return Aimed(
             candidates=candidates,
             weights=weights_of(candidates),
@@ -121,6 +184,7 @@ class ShapeAgent:
                     for c in candidates
                 ]
             ),
+            place=place,
         )
 
     def decision_posterior(
@@ -130,14 +194,50 @@ class ShapeAgent:
         t: int,
         address: Address,
     ) -> Posterior:
-        """Return the posterior of the model that the evidence names."""
+        """Return the posterior of the model that the evidence names, in focus."""
         del t
         if packet is None:
-            nothing = ShapePacket(means=(), variances=())
-            packet = self.aimed(self.study(posterior), nothing)
+            packet = self.aimed(self.study(posterior), self.nothing)
         chosen = packet.candidates[self.choose(packet.weights, address.at("model"))]
-        return chosen.on(posterior)
+        model = chosen.refitted(self.model).on(posterior)
+        if not len(self.features.numbers):
+            # Choices have no place: the whole space would be widened alike.
+            return model
+        return self.focus(model, packet.place, posterior.X)
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """What each model is, by its name."""
+        return MODELS
+
+    def judgement(self, aimed: Aimed) -> dict[str, float]:
+        """Return the evidence weight of each model, by name."""
+        return weight_by_name((c.name for c in aimed.candidates), aimed.weights)
 
     def landmarks(self, packet: Aimed) -> Points | None:
-        """Return where the trends are highest, for the search to start from."""
-        return packet.summits
+        """Return where to start the search: the trends' maxima, and at the place.
+
+        Options of the place are those of the likeliest model.
+        """
+        x = packet.summits[int(np.argmax(packet.weights))].copy()
+        numbers = self.features.numbers
+        x[numbers] = packet.place.center[numbers]
+        return np.vstack([packet.summits, x])
+
+    def _blended(self, own: Place, packet: ShapePacket) -> Place:
+        """Return the average of the own and the received place."""
+        numbers = self.features.numbers
+        if not len(numbers):
+            return own
+        center, variance = own.center.copy(), own.variance.copy()
+        center[numbers], variance[numbers] = blend(
+            Place(center[numbers], variance[numbers]),
+            Place(packet.means[-1] + CENTER, packet.variances[-1]),
+        )
+        return Place(np.clip(center, 0.0, 1.0), variance)
+
+    def _of_numbers(self, center: Values, variance: Values) -> Place:
+        """Return the place without its options, of which a trend knows more."""
+        spread = np.full(len(center), WIDEST)
+        spread[self.features.numbers] = variance[self.features.numbers]
+        return Place(center, spread)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from guidefbo.agent.surrogate.basis import Terms
 from guidefbo.core.arrays import Matrix, Point, Points, Values
 from guidefbo.core.domain import Domain
+from guidefbo.wire.shape import BENDS, CHOICE, PLACE, SLOPES
 
 SLOPE, BEND = 12.0**0.5, 180.0**0.5
 """What brings u and u² - 1/12 to variance 1 over the cube."""
@@ -61,6 +62,15 @@ class ShapeFeatures:
     def size(self) -> int:
         """Number of features without the constant, p."""
         return sum(self.sizes)
+
+    @property
+    def form(self) -> tuple[tuple[str, int], ...]:
+        """Kind and size of each block of a message: the trend's, then the place's."""
+        m = len(self.numbers)
+        choices = tuple((CHOICE, size) for size in self.sizes[2 if m else 0 :])
+        if not m:
+            return choices
+        return (SLOPES, m), (BENDS, m), *choices, (PLACE, m)
 
     def __call__(self, X: Points) -> Matrix:
         """Return the constant and the features at the rows of X, (n, 1 + p)."""

@@ -9,19 +9,27 @@ beforehand makes the difference:
 
 The marginal likelihoods of the site's own data under the three are their weights. That
 of `others` says how far the other sites are right about this one.
+
+They are compared with the lengthscales of the process without a trend. What is left
+beside a trend has others: those of the model that is decided on are fitted again.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from guidefbo.agent.belief.peak import find_peak, peak_variance
+from guidefbo.agent.guidance.place import Place
 from guidefbo.agent.strategies.shape.features import ShapeFeatures
+from guidefbo.agent.surrogate.fit import fit
 from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.trend import TrendPosterior, TrendPrior
 from guidefbo.core.arrays import Values
-from guidefbo.wire.shape import ShapePacket
+from guidefbo.core.domain import Domain
+from guidefbo.wire.shape import SHARPEST, ShapePacket
 
 LEVEL = 1.0
 """Variance of the constant, in squared standard deviations of the site's values; its
@@ -32,10 +40,16 @@ SIZES = (VAGUE, 0.1, 0.01)
 """Variances that the coefficients of an own trend may have."""
 SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)
 """Shares of the fitted process's variance that may be left beside a trend."""
+NONE = "none"
+"""Name of the model without a trend."""
 SMALLEST_SCALE = 1e-100
 """Standard deviations below it count as none: their squares would be zero."""
 MAX_POINTS = 256
 """Observations the models are compared on: more change little, at cubic cost."""
+MAX_ITERATIONS = 12
+"""Of the second fit, which starts where the first one ended."""
+WIDEST_PLACE = 1.0 / 12.0
+"""Variance of a coordinate of the optimum of which nothing is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,10 +61,34 @@ class Candidate:
     model: TrendPosterior
     """The model."""
 
+    def refitted(self, model: Model) -> "Candidate":
+        """Return it with the process beside the trend fitted again; noise stays.
+
+        Args:
+            model: Priors and limits of the hyperparameters.
+        """
+        if self.name == NONE:
+            return self
+        gp, prior = self.model.rest, self.model.prior
+        F = prior.basis(gp.X)
+        hyper = fit(
+            gp.X,
+            gp.y - F @ prior.means,
+            noise_variance=gp.hyper.noise_variance,
+            priors=model.priors,
+            bounds=model.bounds,
+            groups=model.groups,
+            own_noise=gp.noise,
+            beside=(F * prior.variances) @ F.T,
+            start=gp.hyper,
+            max_iterations=MAX_ITERATIONS,
+        )
+        return replace(self, model=replace(self.model, rest=replace(gp, hyper=hyper)))
+
     def on(self, gp: GaussianProcess) -> TrendPosterior:
         """Return the model conditioned on the data of a process, imagined ones too."""
-        share = self.model.rest.hyper.outputscale / gp.hyper.outputscale
-        return TrendPosterior.fit(gp, self.model.prior, shares=(share,))
+        hyper = self.model.rest.hyper
+        return TrendPosterior.fit(gp, self.model.prior, hyper=hyper, shares=(1.0,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,14 +103,17 @@ class Insight:
     """The model with a vague trend, of which an upload is made."""
     candidates: tuple[Candidate, Candidate]
     """own and none."""
+    place: Place
+    """Where the optimum is, as far as the own data tell."""
 
     @classmethod
-    def of(cls, gp: GaussianProcess, features: ShapeFeatures) -> Self:
-        """Return the models that need nobody else.
+    def of(cls, gp: GaussianProcess, features: ShapeFeatures, domain: Domain) -> Self:
+        """Return the models that need nobody else, and the own place.
 
         Args:
             gp: The fitted process without a trend.
             features: Of the search space.
+            domain: Where the optimum may lie.
         """
         # Equal values have a standard deviation of rounding error, not of zero.
         std, rounding = float(gp.y.std()), 1e-12 * float(np.abs(gp.y).max())
@@ -89,13 +130,17 @@ class Insight:
             vague=trends[0],
             candidates=(
                 Candidate(name="own", model=own),
-                Candidate(name="none", model=none),
+                Candidate(name=NONE, model=none),
             ),
+            place=_place(gp, domain),
         )
 
     def told(self, features: ShapeFeatures, packet: ShapePacket) -> Candidate:
         """Return the model under the prior that the server sent."""
-        means, variances = map(np.concatenate, (packet.means, packet.variances))
+        means, variances = (
+            np.concatenate(numbers)[: features.size]
+            for numbers in (packet.means, packet.variances)
+        )
         model = _model(self.gp, features, self.scale, means, variances)
         return Candidate(name="others", model=model)
 
@@ -105,6 +150,13 @@ def weights_of(candidates: tuple[Candidate, ...]) -> Values:
     evidence = np.array([c.model.evidence for c in candidates])
     shares = np.exp(evidence - evidence.max())
     return shares / shares.sum()  # E96
+
+
+def _place(gp: GaussianProcess, domain: Domain) -> Place:
+    """Return the maximiser of a trend's mean whose curvature is taken for negative."""
+    model = TrendPosterior.fit(gp, max_points=MAX_POINTS)
+    x = find_peak(model, domain)
+    return Place(x, peak_variance(model, x, domain, SHARPEST, WIDEST_PLACE))
 
 
 def _model(

@@ -9,12 +9,23 @@ import numpy as np
 
 from guidefbo.server.side import Draws
 from guidefbo.server.strategies.shape.pooling import Pooling
-from guidefbo.wire.shape import LARGEST, SHARPEST, WIDEST, ShapePacket, ShapeUpload
+from guidefbo.wire.shape import (
+    LARGEST,
+    PLACE,
+    SHARPEST,
+    WIDEST,
+    ShapePacket,
+    ShapeUpload,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShapeServer:
-    """Random-effects pooling of the coefficients of trends."""
+    """Random-effects pooling of the coefficients of trends, and of places.
+
+    The precision that a site claims for its place is not used: those who claim most are
+    often those whose noise made a bend look steep. All count alike.
+    """
 
     upload_type: ClassVar[type[ShapeUpload]] = ShapeUpload
     packet_type: ClassVar[type[ShapePacket]] = ShapePacket
@@ -22,9 +33,9 @@ class ShapeServer:
     pooling: Pooling
     """Makes one prior of many estimates."""
 
-    def form(self, upload: ShapeUpload) -> tuple[str, tuple[int, ...]]:
-        """Return the sizes of the blocks."""
-        return "sizes of the blocks", upload.sizes
+    def form(self, upload: ShapeUpload) -> tuple[str, tuple[tuple[str, int], ...]]:
+        """Return kinds and sizes of the blocks."""
+        return "the blocks", upload.form
 
     def aggregate(
         self, uploads: Mapping[str, ShapeUpload], t: int, draws: Draws
@@ -32,16 +43,23 @@ class ShapeServer:
         """Return for every site the prior of its coefficients, from the others."""
         del t, draws
         if len(uploads) < 2:
-            return {site: ShapePacket(means=(), variances=()) for site in uploads}
+            nothing = ShapePacket(kinds=(), means=(), variances=())
+            return dict.fromkeys(uploads, nothing)
         sites = sorted(uploads)
         b = np.stack([np.concatenate(uploads[site].means) for site in sites])
         v = np.stack([np.concatenate(uploads[site].variances) for site in sites])
-        ends = [0, *accumulate(uploads[sites[0]].sizes)]
-        pooled = self.pooling(b, v, [slice(*pair) for pair in pairwise(ends)])
+        kinds, sizes = zip(*uploads[sites[0]].form, strict=True)
+        ends = [0, *accumulate(sizes)]
+        blocks = [slice(*pair) for pair in pairwise(ends)]
+        for kind, block in zip(kinds, blocks, strict=True):
+            if kind == PLACE:
+                v[:, block] = np.median(v[:, block], axis=0)  # E103
+        pooled = self.pooling(b, v, blocks)
         means = np.clip(pooled.means, -LARGEST, LARGEST)
         variances = np.clip(pooled.variances, SHARPEST, WIDEST)
         return {
             site: ShapePacket(
+                kinds=kinds,
                 means=tuple(np.split(means[n], ends[1:-1])),
                 variances=tuple(np.split(variances[n], ends[1:-1])),
             )
