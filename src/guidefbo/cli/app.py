@@ -5,7 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from guidefbo.cli import between_sites, data, federated, host, problems, site, study
+from guidefbo.cli import (
+    between_sites,
+    data,
+    federated,
+    host,
+    problems,
+    serve,
+    site,
+    study,
+)
 from guidefbo.cli.plugins import (
     Plugins,
     TrustPickle,
@@ -27,7 +36,8 @@ app = typer.Typer(
 site.register(app)
 between_sites.register(app)
 federated.register(app)
-host.register(app)
+serve.register(app)
+app.add_typer(host.app)
 app.add_typer(problems.app)
 app.add_typer(study.app)
 app.add_typer(data.app)

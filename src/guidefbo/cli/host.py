@@ -1,4 +1,4 @@
-"""`guidefbo serve` and `guidefbo federation`: the commands of who hosts.
+"""`guidefbo federation`: the commands of who hosts.
 
 Every command works on the store itself, also while the service runs. What is heavy is
 imported when a command runs.
@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from guidefbo.cli.serve import StoreOption, needs_service
 from guidefbo.cli.speech import notice, sentences
 from guidefbo.core.errors import SettingsError
 
@@ -22,118 +23,10 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-StoreOption = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="FILE|URL",
-        help="The store: a file, or postgresql://user:password@host/name. "
-        "GUIDEFBO_STORE says it as well.",
-        show_default="guidefbo.db",
-    ),
-]
 Name = Annotated[
     str, typer.Argument(metavar="FEDERATION", help="Name of the federation.")
 ]
 Site = Annotated[str, typer.Argument(metavar="SITE", help="Name of the site.")]
-
-
-def register(main: typer.Typer) -> None:
-    """Add the commands to the app."""
-    main.add_typer(app)
-    main.command(
-        epilog="Examples: guidefbo serve; guidefbo serve --host 0.0.0.0 --tls-cert "
-        "c.pem --tls-key k.pem; guidefbo serve --config coordinator.toml"
-    )(serve)
-
-
-def serve(
-    store: StoreOption = None,
-    host: Annotated[
-        str | None,
-        typer.Option(help="Address to listen at.", show_default="127.0.0.1"),
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(help="Port to listen at; 0: a free one.", show_default="8443"),
-    ] = None,
-    tls_cert: Annotated[
-        str | None, typer.Option(metavar="PEM", help="Certificate chain.")
-    ] = None,
-    tls_key: Annotated[
-        str | None, typer.Option(metavar="PEM", help="The certificate's key.")
-    ] = None,
-    insecure: Annotated[
-        bool | None,
-        typer.Option(
-            "--insecure", help="Offer plain HTTP to other machines all the same."
-        ),
-    ] = None,
-    proxy: Annotated[
-        str | None,
-        typer.Option(help="Address of a proxy whose X-Forwarded-For is believed."),
-    ] = None,
-    folder: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Answer letters in this folder, too."),
-    ] = None,
-    every: Annotated[
-        float | None,
-        typer.Option(
-            help="Seconds between two looks into the folder.", show_default="5"
-        ),
-    ] = None,
-    rate_site: Annotated[
-        float | None,
-        typer.Option(
-            help="Letters a second of one site, per process; 0: no limit.",
-            show_default="10",
-        ),
-    ] = None,
-    rate_address: Annotated[
-        float | None,
-        typer.Option(
-            help="Requests a second from one address, per process; 0: no limit.",
-            show_default="100",
-        ),
-    ] = None,
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            help="Seconds within which a request must arrive.", show_default="10"
-        ),
-    ] = None,
-    max_connections: Annotated[
-        int | None,
-        typer.Option(help="Connections at the same time.", show_default="1000"),
-    ] = None,
-    log_level: Annotated[
-        str | None,
-        typer.Option(help="debug, info, warning or error.", show_default="info"),
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.toml", help="The same words as the options."),
-    ] = None,
-) -> None:
-    """Answer the sites' letters until Ctrl-C.
-
-    Every option can also stand in the environment (GUIDEFBO_PORT=8443) or in a TOML
-    file (port = 8443). The option wins, then the environment, then the file.
-
-    Plain HTTP is offered on this machine alone. Other machines need TLS: either
-    --tls-cert and --tls-key, or a proxy in front. The log goes to stderr, one JSON
-    object a line.
-    """
-    given = {k: v for k, v in locals().items() if k != "config"}
-    with sentences(), _service():
-        from guidefbo.coordinator.config import make_config
-        from guidefbo.coordinator.logs import start_logging
-        from guidefbo.coordinator.serve import serve as run
-
-        settings = make_config(given, file=config)
-        start_logging(settings.log_level)
-        run(settings, lambda address: typer.echo(f"listening at {address}"))
 
 
 @app.command(
@@ -174,7 +67,7 @@ def create(
 
     Space, goal and method are fixed from then on; sites take them over when they join.
     """
-    with sentences(), _service():
+    with sentences(), needs_service():
         from guidefbo.cli.space_file import read_space
         from guidefbo.coordinator import host
         from guidefbo.coordinator.schema import open_current
@@ -386,7 +279,7 @@ def turn(
     store: StoreOption = None,
 ) -> None:
     """Answer the letters that lie in a shared folder, once."""
-    with sentences(), _service():
+    with sentences(), needs_service():
         from guidefbo.coordinator.turn import turn_once
 
         typer.echo(f"{turn_once(_address(store), folder)} letters answered")
@@ -408,23 +301,9 @@ def _checked_method(
 
 
 @contextmanager
-def _service() -> Generator[None, None, None]:
-    """Say which packages are missing where some are."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("guidefbo"):
-            raise
-        raise SettingsError(
-            f"Hosting needs more packages ({error.name} is missing): pip install "
-            "'guidefbo[service]'"
-        ) from error
-
-
-@contextmanager
 def _opened(store: str | None) -> Generator[tuple[Any, Any], None, None]:
     """Open the store for one command."""
-    with sentences(), _service():
+    with sentences(), needs_service():
         from guidefbo.coordinator import host
         from guidefbo.coordinator.schema import open_current
 
