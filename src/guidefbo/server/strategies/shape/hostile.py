@@ -132,9 +132,7 @@ class HostileServer:
         means, variances = self.attack(known, stream)
         return ShapePacket(
             means=tuple(np.split(np.clip(means, -LARGEST, LARGEST), ends[1:-1])),
-            variances=tuple(
-                np.split(np.clip(variances, SHARPEST, WIDEST), ends[1:-1])
-            ),
+            variances=tuple(np.split(np.clip(variances, SHARPEST, WIDEST), ends[1:-1])),
         )
 
 
