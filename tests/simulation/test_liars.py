@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import guidefbo as gf
+from guidefbo.agent.lying import KINDS
 from guidefbo.agent.strategies.consensus.liars import (
     LIES,
     ConsensusLiars,
@@ -15,6 +16,7 @@ from guidefbo.agent.strategies.consensus.liars import (
     hide,
     respond,
 )
+from guidefbo.agent.strategies.shape.liars import LIES as SHAPE_LIES
 from guidefbo.core.errors import SettingsError, UnknownNameError
 from guidefbo.core.streams import Streams
 from guidefbo.methods.registry import all_methods, find_method
@@ -167,9 +169,11 @@ def test_other_methods_have_no_liars(method):
         small(method, lie="corner", num_liars=1)
 
 
-def test_who_has_liars():
+def test_strategies_that_have_liars():
+    """And their lies go by the same names."""
     named = {m.strategy.name for m in all_methods() if m.strategy.liars is not None}
     assert named == {"consensus", "shape"}
+    assert tuple(LIES) == tuple(SHAPE_LIES) == KINDS
 
 
 def test_unknown_lies_are_refused():

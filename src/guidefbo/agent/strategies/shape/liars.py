@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from guidefbo.agent.lying import LyingSettings, LyingSites
 from guidefbo.core.arrays import Matrix
+from guidefbo.core.settings import real
 from guidefbo.wire.envelope import Message
 from guidefbo.wire.shape import (
     BENDS,
@@ -25,9 +26,6 @@ from guidefbo.wire.shape import (
 )
 
 Numbers = NDArray[np.float64]
-EDGE = 2.5
-"""How many standard deviations of the honest scatter from their median a claim may lie
-without being moved: as far as the server's robust pooling lets through."""
 REACHES: Mapping[str, float] = MappingProxyType({BENDS: 0.0, PLACE: 0.5})
 """Largest number of some kinds of blocks in a corner, where it is not `LARGEST`."""
 TO_SD = 1.4826
@@ -44,6 +42,8 @@ class Heard:
     """Kind and size of each block."""
     share: float
     """Share of the run that is over."""
+    distance: float
+    """How far from the honest median those go who hide, in standard deviations."""
 
 
 Lie = Callable[[Heard], tuple[Numbers, Numbers]]
@@ -81,12 +81,12 @@ def respond(heard: Heard) -> tuple[Numbers, Numbers]:
 def hide(heard: Heard) -> tuple[Numbers, Numbers]:
     """Return what pulls most of all that does not stand out.
 
-    From the median of the honest towards the opposite of their mean, as far as a robust
-    server lets through, with the precision of the surest honest site.
+    From the median of the honest towards the opposite of their mean, so far as is set,
+    with the precision of the surest honest site.
     """
     median = np.median(heard.means, axis=0)
     spread = TO_SD * np.median(np.abs(heard.means - median), axis=0)
-    reach = EDGE * np.sqrt(spread**2 + np.median(heard.variances, axis=0))
+    reach = heard.distance * np.sqrt(spread**2 + np.median(heard.variances, axis=0))
     false = median + reach * _against(heard.means.mean(axis=0))
     return false, heard.variances.min(axis=0)
 
@@ -103,6 +103,8 @@ class ShapeLiars(LyingSites):
 
     lie: Lie
     """What they say of their trend."""
+    distance: float
+    """How far those go who hide."""
 
     def false(self, honest: Sequence[Message], share: float) -> ShapeUpload:
         """Return the false coefficients as a message."""
@@ -115,6 +117,7 @@ class ShapeLiars(LyingSites):
                 variances=np.stack([np.concatenate(u.variances) for u in uploads]),
                 form=form,
                 share=share,
+                distance=self.distance,
             )
         )
         ends = np.cumsum(sizes)[:-1]
@@ -129,10 +132,19 @@ class ShapeLiars(LyingSites):
 class ShapeLiarSettings(LyingSettings):
     """Settings of simulated runs in which some sites lie."""
 
+    hide_distance: float = real(
+        2.5,
+        "simulation: standard deviations from the honest median that hiding sites "
+        "claim; 2.5 passes robust, 1.4 passes screened",
+    )
+
     def liars(self, num_rounds: int) -> ShapeLiars:
         """Return as many sites as lie, of a run of so many rounds."""
         return ShapeLiars(
-            count=self.num_liars, lie=LIES[self.lie], num_rounds=num_rounds
+            count=self.num_liars,
+            num_rounds=num_rounds,
+            lie=LIES[self.lie],
+            distance=self.hide_distance,
         )
 
 

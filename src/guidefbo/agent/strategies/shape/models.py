@@ -38,8 +38,9 @@ VAGUE = 1.0
 """Variance of a coefficient of which nothing is known, in the same unit."""
 SIZES = (VAGUE, 0.1, 0.01)
 """Variances that the coefficients of an own trend may have."""
-SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)
-"""Shares of the fitted process's variance that may be left beside a trend."""
+SHARES = (1.0, 0.1, 0.01)
+"""Shares of the fitted process's variance that may be left beside a trend, for the
+comparison; the model decided on is fitted again."""
 NONE = "none"
 """Name of the model without a trend."""
 SMALLEST_SCALE = 1e-100

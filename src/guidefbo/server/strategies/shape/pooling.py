@@ -37,6 +37,9 @@ NUM_PASSES = 3
 """Times that weights and τ² are worked out in turn."""
 REACH = 2.5
 """How many standard deviations from the median an estimate counts in full."""
+MAX_WEIGHT = 4.0
+"""Most that one site weighs in a coefficient, as a multiple of the median site, or of
+the prior of θ where most sites know less than that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +73,39 @@ def robust(b: Matrix, v: Matrix, blocks: list[slice]) -> Pooled:
 
     An estimate further from the median of all sites than `REACH` of its own standard
     deviations and those of the usual spread together is moved to that distance, so
-    that no site can move a coefficient further than that, whatever it sends.
+    that no site can move a coefficient further than that, whatever it sends. Nor does a
+    site weigh more than `believable` lets it.
+
+    The influence of one site among N ≥ 3, whatever it sends: let H be the span of zero
+    and of what the others sent of a coefficient, W its width and V the largest variance
+    of theirs. Medians of all lie among the others, so the site's own estimate is moved
+    to within L = REACH √(max((1.4826 W)², SMALLEST) + V) of H. It has at most the share
+    σ = MAX_WEIGHT / (MAX_WEIGHT + K) of the weights of a packet, where K = N/2 - 2,
+    rounded up, if the median variance is at most 1 / PRIOR_PRECISION, and at most
+    MAX_WEIGHT / (MAX_WEIGHT + 1) otherwise. Hence θ stays within σ L of H, and no two
+    messages of the site lead to θ that are further apart than W + 2 σ L. The width W is
+    there because the site also has a part in τ², and thereby in how the others are
+    weighed against each other.
     """
     median = np.median(b, axis=0)
     spread = 1.4826 * np.median(np.abs(b - median), axis=0)
     limit = REACH * np.sqrt(np.maximum(spread**2, SMALLEST) + np.median(v, axis=0))
-    return by_moments(np.clip(b, median - limit, median + limit), v, blocks)  # E93
+    drawn = np.clip(b, median - limit, median + limit)  # E93
+    return by_moments(drawn, believable(v), blocks)
+
+
+def believable(v: Matrix) -> Matrix:
+    """Return variances with a floor, so that no site outweighs the usual by much.
+
+    Whoever claims to be surer than `MAX_WEIGHT` median sites counts as that sure. The
+    floor holds for any τ²: v ≥ median / MAX_WEIGHT makes 1 / (v + τ²) at most
+    MAX_WEIGHT / (median + τ²). Where most sites know next to nothing of a coefficient,
+    the few who do are not silenced: they may weigh MAX_WEIGHT times the prior of θ.
+    The median is the lower of two, so that of two sites the surer one is heard in full.
+    """
+    usual = np.quantile(v, 0.5, axis=0, method="lower")
+    floor = np.minimum(usual, 1.0 / PRIOR_PRECISION) / MAX_WEIGHT
+    return np.maximum(v, floor)
 
 
 def _heterogeneity(

@@ -5,10 +5,11 @@ from types import MappingProxyType
 
 from guidefbo.core.settings import part
 from guidefbo.server.strategies.shape.pooling import Pooling, by_moments, robust
+from guidefbo.server.strategies.shape.screening import screened
 from guidefbo.server.strategies.shape.server import ShapeServer
 
 POOLINGS: MappingProxyType[str, Pooling] = MappingProxyType(
-    {"moments": by_moments, "robust": robust}
+    {"moments": by_moments, "robust": robust, "screened": screened}
 )
 
 
