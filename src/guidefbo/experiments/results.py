@@ -74,6 +74,8 @@ class MethodNote:
     """Whether it only pretends to exchange."""
     is_ceiling: bool = False
     """Whether it shares all raw observations."""
+    is_silent: bool = False
+    """Whether agents work alone, with more than a plain rule."""
     alone: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings under which nothing of the other agents is used."""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -224,10 +226,19 @@ def study_form(results: StudyResults) -> dict[str, Any]:
         "sections": list(results.sections),
         "rows": [_row_form(row) for row in results.rows],
         "definition": dict(results.definition),
-        "methods": {name: asdict(note) for name, note in results.methods.items()},
+        "methods": {name: _note_form(note) for name, note in results.methods.items()},
         **({"calls": calls} if calls else {}),
         **({"code": dict(results.code)} if results.code else {}),
     }
+
+
+def _note_form(note: MethodNote) -> dict[str, Any]:
+    """Return a note as JSON values, without marks that older packs do not have."""
+    form = asdict(note)
+    for mark in ("is_ceiling", "is_silent"):
+        if not form[mark]:
+            del form[mark]
+    return form
 
 
 def _call_form(call: Call) -> dict[str, Any]:
@@ -360,6 +371,7 @@ def _methods(listed: Any) -> dict[str, MethodNote]:
             is_plain=form.get("is_plain") is True,
             is_control=form.get("is_control") is True,
             is_ceiling=form.get("is_ceiling") is True,
+            is_silent=form.get("is_silent") is True,
             alone=_table(form.get("alone")),
             settings=_table(form.get("settings")),
             paper=_text_or_none(form.get("paper")),
