@@ -74,3 +74,10 @@ def packet(where, mean=0.3, variance=0.1, place=(0.1, 0.05)):
         means=tuple(np.split(np.append(means, np.full(m, place[0])), ends)),
         variances=tuple(np.split(np.append(variances, np.full(m, place[1])), ends)),
     )
+
+
+def kinds_of(sizes):
+    """Return kinds of blocks of these sizes: slopes and bends if two are alike."""
+    if len(sizes) > 1 and sizes[0] == sizes[1]:
+        return ("slopes", "bends", *["choice"] * (len(sizes) - 2))
+    return ("choice",) * len(sizes)

@@ -64,7 +64,7 @@ def test_problems_are_listed_one_per_line():
 
 def test_methods_are_listed_one_per_line():
     lines = invoke("methods").stdout.splitlines()
-    assert len(lines) == 34
+    assert len(lines) == 38
     assert [line.split()[0] for line in lines] == list(method_names())
 
 

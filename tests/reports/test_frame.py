@@ -119,6 +119,16 @@ def test_a_method_that_nobody_knows_has_no_partner():
     assert not is_federated(odd)
 
 
+@pytest.mark.parametrize(
+    ("method", "is_silent"),
+    [("trend-ucb", True), ("ucb", False), ("placebo-ucb", False), ("shape-ucb", False)],
+)
+def test_who_exchanges_nothing_is_not_federated(method, is_silent):
+    """A lone model of its own is neither plain nor a control."""
+    assert note_on(method).is_silent == is_silent
+    assert is_federated(contender(method)) == (method == "shape-ucb")
+
+
 def test_partners_have_the_same_beta():
     ucb4, ucb2 = contender("ucb"), contender("ucb", beta=2.0)
     guide, guide2 = contender("guide-ucb"), contender("guide-ucb", beta=2.0)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tests.numbered import aggregate
+from tests.trends import kinds_of
 
 import guidefbo as gf
 from guidefbo.core.errors import SettingsError, UnknownNameError
@@ -31,6 +32,7 @@ def uploads(num_sites=5, sizes=(2, 2, 3), seed=0):
     rng = np.random.default_rng(seed)
     return {
         n: ShapeUpload(
+            kinds=kinds_of(sizes),
             means=tuple(0.5 * rng.standard_normal(size) for size in sizes),
             variances=tuple(rng.uniform(0.01, 0.2, size) for size in sizes),
         )
@@ -54,7 +56,11 @@ def test_contract(kind):
 def test_packets_are_ones_that_a_site_would_take(kind, value, variance):
     """Building a packet checks it; a hostile server keeps the protocol."""
     sent = {
-        n: ShapeUpload(means=(np.full(2, value),), variances=(np.full(2, variance),))
+        n: ShapeUpload(
+            kinds=("choice",),
+            means=(np.full(2, value),),
+            variances=(np.full(2, variance),),
+        )
         for n in range(3)
     }
     for packet in aggregate(server(kind), sent).values():

@@ -154,7 +154,9 @@ def test_of_two_sites_one_is_all_that_the_other_hears():
     server = ShapeServerSettings().build()
     for lie in (-LARGEST, LARGEST):
         sent = {
-            n: ShapeUpload(means=(np.array([b]),), variances=(np.array([v]),))
+            n: ShapeUpload(
+                kinds=("choice",), means=(np.array([b]),), variances=(np.array([v]),)
+            )
             for n, (b, v) in enumerate([(0.1, 0.1), (lie, SHARPEST)])
         }
         theta = aggregate(server, sent)[0].means[0][0]

@@ -5,7 +5,6 @@ import pytest
 
 import guidefbo as gf
 from guidefbo.agent.strategies.shape.liars import (
-    EDGE,
     LIES,
     TO_SD,
     Heard,
@@ -35,6 +34,7 @@ from guidefbo.wire.shape import LARGEST, SHARPEST, WIDEST, ShapeUpload
 
 LIGHT = {"num_raw": 16, "num_starts": 2, "num_iterations": 4}
 SMALL = {"dim": 2, "num_agents": 4, "num_initial": 5, "num_rounds": 3}
+DISTANCE = 2.5
 FORM = (("slopes", 2), ("bends", 2), ("choice", 3), ("place", 2))
 
 
@@ -58,7 +58,9 @@ def upload(means, variance=0.1):
 def heard(means, variance=0.1, share=0.0):
     means = np.array(means, dtype=float)
     variances = np.full(means.shape, variance)
-    return Heard(means=means, variances=variances, form=FORM, share=share)
+    return Heard(
+        means=means, variances=variances, form=FORM, share=share, distance=DISTANCE
+    )
 
 
 ONE = np.array([0.5, -0.5, 0.2, 0.3, 1.0, 0.0, -1.0, 0.1, -0.2])
@@ -93,7 +95,7 @@ def test_hide_is_as_far_as_a_robust_server_lets_through():
     """From the median against the mean by that reach, as sure as the surest."""
     honest = heard([ONE - 0.1, ONE, ONE + 0.1], 0.04)
     means, variances = hide(honest)
-    reach = EDGE * np.sqrt((TO_SD * 0.1) ** 2 + 0.04)
+    reach = DISTANCE * np.sqrt((TO_SD * 0.1) ** 2 + 0.04)
     expected = ONE + reach * np.where(ONE < 0.0, 1.0, -1.0)
     assert means == pytest.approx(expected, rel=1e-9)
     assert variances.tolist() == [0.04] * 9
@@ -103,7 +105,7 @@ def test_hide_is_as_far_as_a_robust_server_lets_through():
 def test_a_lie_is_a_message_that_fits(lie):
     """Of the same blocks, within the limits, by the last sites and nobody else."""
     uploads = [upload(LARGEST * np.sign(ONE)), upload(ONE, SHARPEST), upload(-ONE)]
-    liars = ShapeLiars(count=1, lie=LIES[lie], num_rounds=4)
+    liars = ShapeLiars(count=1, lie=LIES[lie], num_rounds=4, distance=DISTANCE)
     spoilt = liars.spoil(uploads, 2)
     assert spoilt[:2] == uploads[:2]
     assert spoilt[2].form == FORM
@@ -126,7 +128,7 @@ def test_four_of_sixteen_move_a_place_so_far_and_no_further(lie):
     """
     rng = np.random.default_rng(0)
     honest = [upload(ONE + 0.05 * rng.standard_normal(9), 0.01) for _ in range(12)]
-    liars = ShapeLiars(count=4, lie=LIES[lie], num_rounds=1)
+    liars = ShapeLiars(count=4, lie=LIES[lie], num_rounds=1, distance=DISTANCE)
     uploads = liars.spoil([*honest, *honest[:4]], 1)
     server = find_method("shape-ucb").server({})
     packets = server.aggregate(

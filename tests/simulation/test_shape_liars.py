@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.trends import kinds_of
 
 import guidefbo as gf
 from guidefbo.agent.strategies.shape.liars import (
@@ -29,7 +30,7 @@ def heard(means, variances=0.04, sizes=(2, 2), share=0.5, distance=2.5):
     return Heard(
         means=means,
         variances=np.broadcast_to(np.asarray(variances, float), means.shape),
-        sizes=sizes,
+        form=tuple(zip(kinds_of(sizes), sizes, strict=True)),
         share=share,
         distance=distance,
     )
@@ -42,6 +43,7 @@ HONEST = [[0.1, -0.2, 0.3, 0.0], [0.3, -0.4, 0.5, 0.2]]
 def upload(means, variance=0.04, sizes=(2, 2)):
     ends = np.cumsum(sizes)[:-1]
     return ShapeUpload(
+        kinds=kinds_of(sizes),
         means=tuple(np.split(np.asarray(means, dtype=float), ends)),
         variances=tuple(np.full(n, variance) for n in sizes),
     )

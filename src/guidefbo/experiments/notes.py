@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from guidefbo.experiments.study_json import MethodNote, Row
-from guidefbo.methods.record import Method
+from guidefbo.methods.record import Method, Strategy
 from guidefbo.methods.registry import find_method
 
 
@@ -23,6 +23,7 @@ def note_on(name: str) -> MethodNote:
         is_plain=s.is_plain,
         is_control=s.is_control,
         is_ceiling=s.is_ceiling,
+        is_silent=_is_silent(s),
         alone=dict(s.alone),
         settings={k: setting.default for k, setting in method.run_settings.items()},
         paper=_paper_name(method),
@@ -30,6 +31,12 @@ def note_on(name: str) -> MethodNote:
         colour=s.colour,
         dash="solid" if len(s.rules) == 1 else method.rule.dash,
     )
+
+
+def _is_silent(s: Strategy) -> bool:
+    """Whether nothing is exchanged, and it is neither plain, a control nor a rival."""
+    is_other = s.is_plain or s.is_control or s.solver is not None
+    return s.server is None and not is_other
 
 
 def _paper_name(method: Method) -> str | None:

@@ -48,6 +48,8 @@ class MethodNote:
     """Whether it only pretends to exchange."""
     is_ceiling: bool = False
     """Whether it shares all raw observations."""
+    is_silent: bool = False
+    """Whether agents work alone, with more than a plain rule."""
     alone: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings under which nothing of the other agents is used."""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -142,10 +144,11 @@ def is_current(form: Mapping[str, Any]) -> bool:
 
 
 def _note_form(note: MethodNote) -> dict[str, Any]:
-    """Return a note on a method as JSON values, as in packs that knew no ceiling."""
+    """Return a note on a method as JSON values, as in packs that knew less."""
     form = asdict(note)
-    if not note.is_ceiling:
-        del form["is_ceiling"]
+    for name in ("is_ceiling", "is_silent"):
+        if not form[name]:
+            del form[name]
     return form
 
 
@@ -214,6 +217,7 @@ def _methods(listed: Any) -> dict[str, MethodNote]:
                 is_plain=form.get("is_plain") is True,
                 is_control=form.get("is_control") is True,
                 is_ceiling=form.get("is_ceiling") is True,
+                is_silent=form.get("is_silent") is True,
                 alone=table_of(form.get("alone")),
                 settings=table_of(form.get("settings")),
                 paper=_text_or_none(form.get("paper")),

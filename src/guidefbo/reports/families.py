@@ -15,7 +15,9 @@ def is_federated(contender: Contender) -> bool:
     Controls only pretend to exchange, and what shares all raw data is no method.
     """
     note = contender.note
-    if note is None or note.is_plain or note.is_control or note.is_ceiling:
+    if note is None or note.is_plain or note.is_silent:
+        return False
+    if note.is_control or note.is_ceiling:
         return False
     alone = note.alone.items()
     return not alone or any(_setting(contender, k) != value for k, value in alone)
