@@ -12,6 +12,7 @@ from guidefbo.core.files import InputError, OutputError
 from guidefbo.core.names import to_name
 from guidefbo.core.settings import parse_settings
 from guidefbo.core.space.form import space_from_form
+from guidefbo.core.space.levels import Levels
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
 from guidefbo.core.space.space import Space
 from guidefbo.core.toml import TomlError, read_toml
@@ -123,6 +124,10 @@ def describe(parameter: Parameter) -> str:
     match parameter:
         case Choice():
             return f"one of {', '.join(map(str, parameter.options))}"
+        case Levels():
+            scale = ", logarithmic" if parameter.log else ""
+            first, *_, last = parameter.values
+            return f"{parameter.num_levels} levels, {first:g} to {last:g}{scale}"
         case Bool():
             return "true or false"
         case Float() | Int():
