@@ -25,6 +25,7 @@ import numpy as np
 import guidefbo as gf
 from guidefbo.agent.dataset import Dataset
 from guidefbo.core.errors import SettingsError
+from guidefbo.core.space.levels import Levels
 from guidefbo.core.streams import Streams
 
 PACKAGES = ("optuna", "torch")
@@ -123,6 +124,8 @@ def to_distributions(space: gf.Space) -> dict[str, Any]:
                 return kinds.CategoricalDistribution(parameter.options)
             case gf.Bool():
                 return kinds.CategoricalDistribution((False, True))
+            case Levels():
+                return kinds.CategoricalDistribution(parameter.values)
             case gf.Int():
                 low, high = int(parameter.low), int(parameter.high)
                 return kinds.IntDistribution(low, high, log=parameter.log)

@@ -28,15 +28,27 @@ def test_a_complete_table(tmp_path):
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines() == [
         "t.csv: 2 sites, 36 results, 3 parameters",
-        "  dose  Int(low=0, high=2, log=False), number of the level: 0 is 0.1, 2 is 10",
-        "  drug  Choice('a', 'b, c')",
-        "  days  Int(low=2, high=4, log=False)",
+        "  dose  3 levels, 0.1 to 10",
+        "  drug  one of a, b, c",
+        "  days  whole number, 2 to 4",
         "t.csv, looked up exactly: every site has a result for every setting.",
         f"Wrote {tmp_path / 't.toml'}",
         f"Run it: guidefbo run {tmp_path / 't.toml'} --method guide-ucb",
     ]
     run = invoke("run", tmp_path / "t.toml", "--method", "ucb", "--init", 2)
     assert run.exit_code == 0, run.output
+
+
+def test_a_problem_that_is_there_is_replaced_by_force_only(tmp_path):
+    path = write(tmp_path / "t.csv", HEADER, grid_rows())
+    assert from_table(path).exit_code == 0
+    text = path.with_suffix(".toml").read_text()
+    done = from_table(path, "--unit", "g")
+    assert done.exit_code == 2
+    assert "Replace it with --force" in " ".join(done.stderr.split())
+    assert path.with_suffix(".toml").read_text() == text
+    assert from_table(path, "--unit", "g", "--force").exit_code == 0
+    assert path.with_suffix(".toml").read_text() == text.replace('""', '"g"')
 
 
 def test_an_incomplete_table(tmp_path):

@@ -61,7 +61,7 @@ def test_a_change_is_in_every_run_and_in_the_report(finished, tmp_path):
     text = (tmp_path / "report" / "report.md").read_text()
     assert (
         "study run tiny.toml --where problem=sphere --change num_rounds=1 --change "
-        "num_paths=5,6 --repetitions 1 --out results/tiny\n"
+        f"num_paths=5,6 --repetitions 1 --out {out}\nguidefbo study report {out}\n"
     ) in text
 
 
@@ -85,7 +85,7 @@ def test_a_report_and_a_pack_are_made(finished, tmp_path):
     assert done.exit_code == 0, done.output
     text = (report / "report.md").read_text()
     assert text.startswith("#")
-    assert "study run tiny.toml --repetitions 2 --out results/tiny\n" in text
+    assert f"study run tiny.toml --repetitions 2 --out {out}\n" in text
     assert "<html" in (report / "report.html").read_text()
     pack = tmp_path / "tiny.json.gz"
     done = invoke("pack", out, pack)

@@ -9,7 +9,6 @@ from tests.strategies import printable, unit
 
 from guidefbo.core.errors import SpaceError
 from guidefbo.core.space.parameters import (
-    FEW_LEVELS,
     LARGEST_INT,
     MAX_OPTIONS,
     Bool,
@@ -17,6 +16,7 @@ from guidefbo.core.space.parameters import (
     Float,
     Int,
 )
+from guidefbo.core.space.scales import FEW_LEVELS
 
 
 @st.composite

@@ -20,6 +20,7 @@ def test_a_study_survives_the_death_of_a_worker(cluster, tmp_path):  # noqa: F81
     address, parts = cluster
     path, out = write_study(tmp_path, rounds=ROUNDS), tmp_path / "out"
     words = ["--backend", "dask", "--address", address, "--out", out]
+    words += ["--repetitions", 2]
     process = start("run", path, *words)
     deadline = time.monotonic() + 200
     while len(list((out / "runs").glob("*-*.json"))) < 2:
@@ -29,7 +30,7 @@ def test_a_study_survives_the_death_of_a_worker(cluster, tmp_path):  # noqa: F81
     parts[0].send_signal(signal.SIGKILL)
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
-    assert f"{NUM_RUNS} runs added" in said
+    assert f"{NUM_RUNS * 2 // 3} runs added" in said
     assert "0 failed" in said
     # The survivor's work is what one process here would have done.
     here = tmp_path / "here"

@@ -11,10 +11,15 @@ from hypothesis import strategies as st
 
 from guidefbo import Choice, Float, Int
 from guidefbo.core.errors import DataError, SettingsError
+from guidefbo.core.space.levels import Levels
+from guidefbo.experiments.run import run_study
+from guidefbo.experiments.study import parse_study
+from guidefbo.experiments.study_table import read_study
 from guidefbo.problems.emulator import fit_emulator, groups_of
 from guidefbo.problems.table import describe, table_problem
 from guidefbo.problems.table_form import read_description, write_description
 from guidefbo.problems.table_make import describe_table, unseen
+from guidefbo.problems.table_space import settings_of
 from guidefbo.simulation.simulate import simulate
 
 DOSES, DRUGS, DAYS = (0.1, 1.0, 10.0), ("a", "b, c"), (2, 3, 4)
@@ -62,7 +67,7 @@ def test_a_complete_table_is_looked_up(tmp_path, separator):
     path = write(tmp_path / "t.csv", HEADER, grid_rows(), separator)
     tasks = problem_of(path, unit="%")
     assert tasks.space.parameters == {
-        "dose": Int(0, 2),  # the number of the level
+        "dose": Levels(0.1, 1, 10),
         "drug": Choice("a", "b, c"),
         "days": Int(2, 4),  # consecutive whole numbers stay as they are
     }
@@ -71,9 +76,9 @@ def test_a_complete_table_is_looked_up(tmp_path, separator):
     assert "looked up exactly" in tasks.source
     assert tasks.observers is None
     for site, function in zip(("north", "Lab 2"), tasks.functions, strict=True):
-        for n, drug, days in itertools.product(range(3), DRUGS, DAYS):
-            asked = {"dose": n, "drug": drug, "days": days}
-            assert function(asked) == truth(site, DOSES[n], drug, days)
+        for dose, drug, days in itertools.product(DOSES, DRUGS, DAYS):
+            asked = {"dose": dose, "drug": drug, "days": days}
+            assert function(asked) == truth(site, dose, drug, days)
     assert tasks.optima == [23.4, 123.4]
     # At most half of its 18 settings.
     assert (tasks.num_initial, tasks.num_rounds) == (3, 6)
@@ -84,10 +89,40 @@ def test_the_smallest_value_is_the_best_of_a_goal_of_min(tmp_path):
     assert problem_of(path, goal="min").optima == [0.2, 100.2]
 
 
+def test_a_logarithmic_column_is_one_in_a_complete_table_too(tmp_path):
+    header, doses = ("lab", "dose", "yield"), (1, 2, 100)
+    rows = [("s", dose, float(dose)) for dose in doses]
+    tasks = problem_of(write(tmp_path / "t.csv", header, rows), logs=["dose"])
+    assert tasks.space.parameters == {"dose": Levels(1, 2, 100, log=True)}
+    low, middle, high = (tasks.space.to_unit({"dose": d})[0] for d in doses)
+    assert (middle - low) / (high - low) == pytest.approx(np.log(2) / np.log(100))
+    whole = [("s", days, float(days)) for days in (1, 2, 3)]
+    tasks = problem_of(write(tmp_path / "u.csv", header, whole), logs=["dose"])
+    assert tasks.space.parameters == {"dose": Int(1, 3, log=True)}
+    path = write(tmp_path / "v.csv", header, [("s", d, 1.0) for d in (0, 2, 100)])
+    refused(path, "Logarithmic levels must be above 0", logs=["dose"])
+
+
+def test_the_table_of_evaluations_has_the_values_of_the_table(tmp_path):
+    path = write(tmp_path / "t.csv", HEADER, grid_rows())
+    problem_of(path)
+    common = {"problem": str(path.with_suffix(".toml")), "method": "ucb"}
+    study = parse_study({"common": common | {"num_rounds": 2}})
+    run_study(study, tmp_path / "out", repetitions=1, jobs=1)
+    frame = read_study(tmp_path / "out").to_frame()
+    doses, values = list(frame["query.dose"]), list(frame["value"])
+    assert set(doses) <= set(DOSES)
+    rows = zip(
+        frame["site"], doses, frame["query.drug"], frame["query.days"], strict=True
+    )
+    told = {"north": "north", "Lab-2": "Lab 2"}
+    assert values == [truth(told[site], *setting) for site, *setting in rows]
+
+
 def test_repetitions_are_noise_and_their_mean_is_the_truth(tmp_path):
     path = write(tmp_path / "t.csv", HEADER, grid_rows(repeats=3))
     tasks = problem_of(path)
-    asked = {"dose": 1, "drug": "a", "days": 3}
+    asked = {"dose": 1.0, "drug": "a", "days": 3}
     assert tasks.functions[0](asked) == pytest.approx(10.3)
     stream = np.random.default_rng(0)
     seen = {round(tasks.observers[0](asked, stream), 6) for _ in range(100)}
@@ -147,12 +182,8 @@ def test_any_complete_grid_is_looked_up(tmp_path_factory, levels, seed):
     path = tmp_path_factory.mktemp("grid") / "t.csv"
     write(path, ("lab", *names, "yield"), rows)
     tasks = problem_of(path)
-    grid = read_description(tomllib.loads(path.with_suffix(".toml").read_text())).grid
     for _, *cell, value in rows:
-        asked = {
-            name: grid.value(name, str(number))
-            for name, number in zip(names, cell, strict=True)
-        }
+        asked = dict(zip(names, cell, strict=True))
         assert tasks.space.to_unit(asked) is not None
         assert tasks.functions[0](asked) == float(value)
     assert tasks.optima == [max(float(row[-1]) for row in rows)]
@@ -202,8 +233,8 @@ def test_the_emulator_of_a_description_is_the_one_that_was_fitted(incomplete):
     description, table = describe_table(
         incomplete, site="lab", value="yield", logs=["dose"]
     )
-    space = description.grid.space
-    X = np.array([space.to_unit(row) for row in description.grid.settings(table)])
+    space = description.space
+    X = np.array([space.to_unit(row) for row in settings_of(space, table)])
     rows = table.rows_of("Lab 2")
     fitted = fit_emulator(X[rows], table.values[rows], groups_of(space))
     assert description.emulators[1].site == "Lab 2"
@@ -237,7 +268,7 @@ def test_options_a_site_never_tried_are_named(tmp_path):
     rows += measured(seed=1, site="Lab 2")
     path = write(tmp_path / "t.csv", HEADER, rows)
     description, table = describe_table(path, site="lab", value="yield")
-    assert unseen(description.grid, table) == {"north": ["drug=b, c"]}
+    assert unseen(description.space, table) == {"north": ["drug=b, c"]}
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
@@ -332,7 +363,7 @@ def test_options_that_are_refused(tmp_path, options, match):
 
 def test_a_logarithm_needs_positive_numbers(tmp_path):
     rows = [*measured(), ("north", -1.0, "a", 3, 2.0)]
-    refused(write(tmp_path / "t.csv", HEADER, rows), "logarithmic Float", logs=["dose"])
+    refused(write(tmp_path / "t.csv", HEADER, rows), "must be above 0", logs=["dose"])
 
 
 def test_a_goal_is_max_or_min(tmp_path):
@@ -375,7 +406,7 @@ def test_a_description_is_written_as_it_is_read(described):
     ("old", "new", "match"),
     [
         ('"guidefbo-table"', '"other"', "Expected format 'guidefbo-table'"),
-        ("version = 1", "version = 2", "version 1"),
+        ("version = 2", "version = 1", "version 2"),
         ('"emulated"', '"guessed"', "kind must be exact or emulated"),
         ('"emulated"', '"exact"', "does not hold every setting"),
         ('"t.csv"', '"../t.csv"', "a file beside it"),
@@ -389,7 +420,7 @@ def test_a_description_is_written_as_it_is_read(described):
         ("lengthscales = [", "lengthscales = [1.0, ", "An emulator needs"),
         ('goal = "max"', 'goal = "most"', "most"),
         ("high = 8", "high = 7", "does not fit its table"),
-        ("version = 1", "version = ", "Cannot read"),
+        ("version = 2", "version = ", "Cannot read"),
         ("[[emulators]]", "[emulators]", "Cannot read|list of tables"),
     ],
 )
@@ -405,13 +436,14 @@ def test_levels_must_be_those_of_the_parameter(tmp_path):
     problem_of(write(tmp_path / "t.csv", HEADER, grid_rows()))
     file = tmp_path / "t.toml"
     text = file.read_text()
-    for new in ("[0.1, 10.0]", "[1.0, 0.1, 10.0]", '["a", "b", "c"]', "3"):
-        file.write_text(text.replace("[0.1, 1.0, 10.0]", new))
-        with pytest.raises(DataError, match="levels"):
+    for new in ("[1, 0.1, 10]", '["a", "b", "c"]', "3", "[1]"):
+        file.write_text(text.replace("[0.1, 1, 10]", new))
+        with pytest.raises(DataError, match=r"Levels need 2|values must be a list"):
             table_problem(file)
-    file.write_text(text.replace("[0.1, 1.0, 10.0]", "[0.1, 1.0, 11.0]"))
-    with pytest.raises(DataError, match=r"10\.0 is none of its levels"):
-        table_problem(file)
+    for new in ("[0.1, 1, 11]", "[0.1, 10]"):
+        file.write_text(text.replace("[0.1, 1, 10]", new))
+        with pytest.raises(DataError, match="is none of its levels"):
+            table_problem(file)
 
 
 def test_a_table_that_has_changed_is_refused(described):

@@ -226,11 +226,14 @@ def test_a_doubtful_list_removes_nothing(tmp_path, content):
 def test_a_pack_gives_the_same_report_twice(small, tmp_path):
     pack = tmp_path / "small.json.gz"
     pack.write_bytes(pack_study(read_study(small)))
-    for path, name in ((small, "a"), (pack, "b")):
+    for path, name in ((small, "a"), (pack, "b"), (pack, "c")):
         write_report([path], tmp_path / name)
     for name in ("report.md", "report.html", "figures/transfer.svg"):
-        one, other = tmp_path / "a" / name, tmp_path / "b" / name
-        assert one.read_bytes() == other.read_bytes()
+        one, other, again = (tmp_path / place / name for place in "abc")
+        assert other.read_bytes() == again.read_bytes()
+        # But for the commands at the end, which name the folder or one for the pack.
+        told = [path.read_text().split("report again")[0] for path in (one, other)]
+        assert told[0] == told[1]
 
 
 def test_several_studies_share_a_report(small, tmp_path):

@@ -12,6 +12,7 @@ from guidefbo.core.errors import SettingsError
 from guidefbo.core.files import OutputError
 from guidefbo.core.names import to_name
 from guidefbo.core.settings import parse_settings
+from guidefbo.core.space.levels import Levels
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
 from guidefbo.site.agent import Agent
 from guidefbo.site.trial import shown_value
@@ -103,6 +104,10 @@ def describe(parameter: Parameter) -> str:
     match parameter:
         case Choice():
             return f"one of {', '.join(map(str, parameter.options))}"
+        case Levels():
+            scale = ", logarithmic" if parameter.log else ""
+            first, *_, last = parameter.values
+            return f"{parameter.num_levels} levels, {first:g} to {last:g}{scale}"
         case Bool():
             return "true or false"
         case Float() | Int():

@@ -80,6 +80,9 @@ def from_table(
             show_default="FILE.toml",
         ),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a problem that is there.")
+    ] = False,
 ) -> None:
     """Make a problem of a table: one row a result, with its site and its parameters.
 
@@ -99,6 +102,11 @@ def from_table(
             raise SettingsError(
                 f"The problem must be a file NAME.toml in the folder of {file}, got "
                 f"{place}."
+            )
+        if place.exists() and not force:
+            raise SettingsError(
+                f"{place} is there already. Replace it with --force, or name another "
+                "file with --out."
             )
         check_writable(place)
         description, table = describe_table(
@@ -123,24 +131,17 @@ def from_table(
 
 
 def _print(description: "Description", table: "Table") -> None:
+    from guidefbo.cli.create import describe as values_of
     from guidefbo.problems.table import describe
     from guidefbo.problems.table_form import EXACT
     from guidefbo.problems.table_make import unseen
 
-    grid = description.grid
+    parameters = description.space.parameters
     typer.echo(
         f"{description.table}: {len(table.site_names)} sites, {len(table.values)} "
-        f"results, {len(grid.space.parameters)} parameters"
+        f"results, {len(parameters)} parameters"
     )
-    rows: list[tuple[str, str]] = []
-    for name, parameter in grid.space.parameters.items():
-        text = repr(parameter)
-        if name in grid.levels:
-            levels = grid.levels[name]
-            text += f", number of the level: 0 is {levels[0]:g}, {len(levels) - 1} is "
-            text += f"{levels[-1]:g}"
-        rows.append((f"  {name}", text))
-    print_list(rows)
+    print_list([(f"  {name}", values_of(p)) for name, p in parameters.items()])
     typer.echo(f"{describe(description)}.")
     if description.kind == EXACT:
         return
@@ -155,6 +156,6 @@ def _print(description: "Description", table: "Table") -> None:
                 f"The emulator of {fitted.site} explains little of its results: what a "
                 "method achieves there says little about the real site."
             )
-    for name, options in unseen(grid, table).items():
+    for name, options in unseen(description.space, table).items():
         some = ", ".join(options[:SHOWN]) + (", ..." if len(options) > SHOWN else "")
         notice(f"{name} has no result with {some}; its emulator guesses there.")

@@ -7,6 +7,7 @@ from typing import Any
 
 from guidefbo.core.checks import is_plain_text, shown
 from guidefbo.core.errors import DataError, SettingsError, SpaceError
+from guidefbo.core.space.levels import Levels
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
 from guidefbo.core.space.space import Space
 from guidefbo.site.agent import Agent
@@ -114,7 +115,7 @@ def _rounded(value: Any) -> str:
 
 def _read_value(text: str, parameter: Parameter) -> Any:
     match parameter:
-        case Float():
+        case Float() | Levels():
             return read_number(text, "the value")
         case Int():
             number = read_number(text, "the value")

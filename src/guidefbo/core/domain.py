@@ -14,9 +14,13 @@ from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Others, Points
 from guidefbo.core.designs import sobol
-from guidefbo.core.space.parameters import Block, Bool, Choice, Int, Levels
+from guidefbo.core.space.levels import Levels
+from guidefbo.core.space.parameters import Bool, Choice, Int
 from guidefbo.core.space.polytope import Polytope
+from guidefbo.core.space.scales import Block, IntScale
 
+Stepped = Int | Levels | Bool
+"""A parameter of one coordinate that knows only certain values."""
 Snap = Callable[[Block], Block]
 """Positions -> the middles of their cells."""
 
@@ -41,7 +45,7 @@ class Domain:
 
     dim: int
     """Number of coordinates."""
-    stepped: tuple[tuple[int, Int | Bool], ...] = ()
+    stepped: tuple[tuple[int, Stepped], ...] = ()
     """Coordinates that sit on steps, with the parameter that knows them."""
     blocks: tuple[tuple[int, Choice], ...] = ()
     """First coordinates of the blocks that stand for one option each."""
@@ -114,10 +118,11 @@ class Domain:
         alike: list[tuple[list[int], Snap]] = []
         ints = [(i, p) for i, p in self.stepped if isinstance(p, Int)]
         for is_log in (False, True):
-            members = [(i, p.levels) for i, p in ints if p.log is is_log]
+            members = [(i, p.scale) for i, p in ints if p.log is is_log]
             if members:
-                levels = Levels.side_by_side([levels for _, levels in members])
-                alike.append(([i for i, _ in members], levels.snap))
+                scale = IntScale.side_by_side([scale for _, scale in members])
+                alike.append(([i for i, _ in members], scale.snap))
+        alike += [([i], p.snap) for i, p in self.stepped if isinstance(p, Levels)]
         bools = [i for i, p in self.stepped if isinstance(p, Bool)]
         if bools:
             alike.append((bools, Bool().snap))
@@ -175,7 +180,7 @@ def _snap_blocks(choice: Choice, u: Block) -> Block:
     return u if snapped is blocks else snapped.reshape(u.shape)
 
 
-def _other_steps(i: int, parameter: Int | Bool) -> Change:
+def _other_steps(i: int, parameter: Stepped) -> Change:
     num_ways = parameter.steps(np.zeros(1)).shape[1]
     return Change(
         where=slice(i, i + 1),
@@ -194,7 +199,7 @@ def _other_options(i: int, choice: Choice) -> Change:
     )
 
 
-def _steps(parameter: Int | Bool, block: Block) -> Block:
+def _steps(parameter: Stepped, block: Block) -> Block:
     return parameter.steps(block[:, 0])
 
 

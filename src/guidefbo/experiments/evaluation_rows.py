@@ -234,7 +234,7 @@ def _best(
 
 def _space(form: Mapping[str, Any], kept: RunEvaluations | None) -> Space | None:
     try:
-        space = space_from_form(form.get("space"))
+        space = space_from_form(form.get("space"), is_problem=True)
     except (SpaceError, DataError):
         return None
     return space if kept is None or space.dim == kept.queries.shape[2] else None

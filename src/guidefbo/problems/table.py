@@ -21,7 +21,7 @@ from guidefbo.core.checks import shown
 from guidefbo.core.errors import DataError, FedBOError
 from guidefbo.core.files import InputError, read_file
 from guidefbo.core.names import to_name
-from guidefbo.core.space.parameters import Choice, Int
+from guidefbo.core.space.space import Space
 from guidefbo.core.table_text import MAX_TABLE, read_text
 from guidefbo.core.toml import TomlError, read_toml
 from guidefbo.problems.emulator import Emulator, condition, groups_of
@@ -33,7 +33,7 @@ from guidefbo.problems.table_form import (
     read_description,
     write_description,
 )
-from guidefbo.problems.table_space import Grid, count_cells
+from guidefbo.problems.table_space import count_settings, settings_of
 
 Key = tuple[Any, ...]
 """Values of one setting in the order of the parameters."""
@@ -65,14 +65,14 @@ class LookedUp:
 class Emulated:
     """A site whose table is continued by an emulator."""
 
-    grid: Grid
+    space: Space
     """What the values stand for."""
     emulator: Emulator
     """The function."""
 
     def value(self, values: dict[str, Any]) -> float:
         """Return the emulated result."""
-        return float(self.emulator.predict(self.grid.space.to_unit(values)[None])[0])
+        return float(self.emulator.predict(self.space.to_unit(values)[None])[0])
 
     def observe(self, values: dict[str, Any], stream: np.random.Generator) -> float:
         """Return it with noise of the size that was found in the table."""
@@ -156,7 +156,7 @@ def make_tasks(description: Description, table: Table) -> Tasks:
         len(site.results) for site in sites if isinstance(site, LookedUp)
     )
     return Tasks(
-        description.grid.space,
+        description.space,
         [site.value for site in sites],
         goal=description.goal,
         names=[to_name(name) for name in table.site_names],
@@ -191,31 +191,29 @@ def _span(numbers: Sequence[float], form: str) -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
-def results_by_site(grid: Grid, table: Table) -> dict[str, dict[Key, list[float]]]:
+def results_by_site(space: Space, table: Table) -> dict[str, dict[Key, list[float]]]:
     """Return the results of every site by setting."""
     found: dict[str, dict[Key, list[float]]] = {name: {} for name in table.site_names}
-    rows = zip(table.sites, grid.settings(table), table.values, strict=True)
+    rows = zip(table.sites, settings_of(space, table), table.values, strict=True)
     for site, values, result in rows:
         found[site].setdefault(tuple(values.values()), []).append(float(result))
     return found
 
 
-def is_complete(grid: Grid, table: Table) -> bool:
+def is_complete(space: Space, table: Table) -> bool:
     """Whether every site has a result for every setting."""
-    total = count_cells(grid)
-    parameters = grid.space.parameters.values()
-    return all(isinstance(p, Int | Choice) for p in parameters) and all(
-        len(results) == total for results in results_by_site(grid, table).values()
-    )
+    total = count_settings(space)
+    found = results_by_site(space, table).values()
+    return total is not None and all(len(results) == total for results in found)
 
 
 def _looked_up(
     description: Description, table: Table
 ) -> tuple[list[LookedUp], list[float]]:
-    if not is_complete(description.grid, table):
+    if not is_complete(description.space, table):
         raise DataError("It does not hold every setting of every site.")
-    found = results_by_site(description.grid, table)
-    names = tuple(description.grid.space.parameters)
+    found = results_by_site(description.space, table)
+    names = tuple(description.space.parameters)
     sites = [LookedUp(names, results) for results in found.values()]
     best = max if description.goal == "max" else min
     optima = [best(float(np.mean(r)) for r in s.results.values()) for s in sites]
@@ -229,11 +227,11 @@ def _emulated(description: Description, table: Table) -> list[Emulated]:
             f"Expected an emulator for each of {shown(table.site_names)}, got "
             f"{shown(list(fitted))}."
         )
-    space = description.grid.space
-    X = np.array([space.to_unit(row) for row in description.grid.settings(table)])
+    space = description.space
+    X = np.array([space.to_unit(row) for row in settings_of(space, table)])
     sites: list[Emulated] = []
     for name, emulator in fitted.items():
         rows = table.rows_of(name)
         made = condition(X[rows], table.values[rows], groups_of(space), emulator.hyper)
-        sites.append(Emulated(description.grid, made))
+        sites.append(Emulated(space, made))
     return sites

@@ -1,7 +1,7 @@
 """The description of a table of results: a TOML file beside the table.
 
 format = "guidefbo-table"
-version = 1
+version = 2
 kind = "exact"            # or "emulated"
 table = "results.csv"     # beside this file
 sha256 = "..."            # of the table
@@ -14,13 +14,9 @@ unit = "%"
 num_initial = 10
 num_rounds = 30
 
-[levels]                  # numbers behind levels that are counted from 0
-dose = [0.1, 1.0, 10.0]
-
 [parameters.dose]         # the search space
-type = "int"
-low = 0
-high = 2
+type = "levels"           # or float, int, choice, as in a site's file
+values = [0.1, 1.0, 10.0]
 log = false
 
 [[emulators]]             # one a site
@@ -42,12 +38,11 @@ from typing import Any, cast
 from guidefbo.core.checks import is_finite_number, is_whole_number, shown
 from guidefbo.core.errors import DataError
 from guidefbo.core.space.form import space_from_form, space_to_form
-from guidefbo.core.space.parameters import Int
+from guidefbo.core.space.space import Space
 from guidefbo.problems.emulator import CrossValidated, Hyper
-from guidefbo.problems.table_space import Grid
 
 FORMAT = "guidefbo-table"
-VERSION = 1
+VERSION = 2
 EXACT, EMULATED = "exact", "emulated"
 FIELDS = (
     *("kind", "table", "sha256", "site", "value", "ignore", "goal", "metric", "unit"),
@@ -96,7 +91,7 @@ class Description:
     """Initial evaluations where a run does not say how many."""
     num_rounds: int = 30
     """Rounds where a run does not say how many."""
-    grid: Grid
+    space: Space
     """What the columns stand for."""
     emulators: Sequence[Fitted] = ()
     """One a site, of an emulated table."""
@@ -104,7 +99,7 @@ class Description:
 
 def read_description(form: Mapping[str, Any]) -> Description:
     """Check what a TOML file says and return the description."""
-    known = {*FIELDS, "format", "version", "levels", "parameters", "emulators"}
+    known = {*FIELDS, "format", "version", "parameters", "emulators"}
     if form.get("format") != FORMAT or form.get("version") != VERSION:
         raise DataError(
             f"Expected format {FORMAT!r} and version {VERSION}, got "
@@ -120,19 +115,8 @@ def read_description(form: Mapping[str, Any]) -> Description:
         raise DataError(f"kind must be exact or emulated, got {texts['kind']!r}.")
     if texts["table"] != Path(texts["table"]).name or "\\" in texts["table"]:
         raise DataError(f"table must be a file beside it, got {texts['table']!r}.")
-    space = space_from_form({"parameters": form.get("parameters")})
-    levels = {
-        name: _numbers(numbers, f"levels.{name}")
-        for name, numbers in _mapping(form.get("levels", {}), "levels").items()
-    }
-    for name, numbers in levels.items():
-        if space.parameters.get(name) != Int(0, len(numbers) - 1) or (
-            numbers != sorted(set(numbers))
-        ):
-            raise DataError(
-                f"levels.{name} must be increasing numbers, one for each of the levels "
-                "from 0 of the parameter of that name."
-            )
+    parameters = {"parameters": form.get("parameters")}
+    space = space_from_form(parameters, is_problem=True)
     emulators = form.get("emulators", [])
     if not isinstance(emulators, list):
         raise DataError("emulators must be a list of tables, [[emulators]].")
@@ -143,7 +127,7 @@ def read_description(form: Mapping[str, Any]) -> Description:
         unit=_text(form, "unit", ""),
         num_initial=form.get("num_initial", 10),
         num_rounds=form.get("num_rounds", 30),
-        grid=Grid(space=space, levels=levels),
+        space=space,
         emulators=[
             _fitted(_mapping(item, "emulators"), len(space.parameters))
             for item in cast(list[Any], emulators)
@@ -160,12 +144,7 @@ def write_description(description: Description, head: str) -> str:
     """
     lines = [f"# {head}", f"format = {dumps(FORMAT)}", f"version = {VERSION}"]
     lines += [f"{name} = {_toml(getattr(description, name))}" for name in FIELDS]
-    if description.grid.levels:
-        lines += ["", "[levels]"]
-        lines += [
-            f"{_toml(n)} = {_toml(v)}" for n, v in description.grid.levels.items()
-        ]
-    for name, fields in space_to_form(description.grid.space)["parameters"].items():
+    for name, fields in space_to_form(description.space)["parameters"].items():
         lines += ["", f"[parameters.{_toml(name)}]"]
         lines += [f"{key} = {_toml(value)}" for key, value in fields.items()]
     for fitted in description.emulators:

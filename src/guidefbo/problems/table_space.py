@@ -3,19 +3,18 @@
 A column of numbers is a `Float`, or an `Int` where all are whole; a column of texts is
 a `Choice`. Where every site has a row for every combination of the levels of all
 columns, the table is complete and is looked up exactly. Its numbers are then an ordered
-grid: consecutive whole numbers stay as they are, other columns become the number of
-the level, `Int(0, levels - 1)`, counted from the smallest.
+grid: consecutive whole numbers are an `Int`, other columns `Levels`.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from guidefbo.core.checks import shown
 from guidefbo.core.errors import DataError, SpaceError
+from guidefbo.core.space.levels import Levels
 from guidefbo.core.space.parameters import Choice, Float, Int, Parameter
 from guidefbo.core.space.space import Space
 from guidefbo.problems.table_data import Table, number_of
@@ -26,37 +25,15 @@ LARGEST_WHOLE = 2**53
 """Whole numbers beyond this are not exact as floats."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
-    """What the columns of a table stand for."""
-
-    space: Space
-    """The parameters."""
-    levels: Mapping[str, Sequence[float]]
-    """Numbers behind the levels of those parameters that are counted, increasing."""
-
-    def value(self, name: str, text: str) -> Any:
-        """Return the value of a parameter that a cell stands for."""
-        parameter = self.space.parameters[name]
-        if isinstance(parameter, Choice):
-            return _option(text, parameter)
-        number = number_of(text)
-        if number is None:
-            raise SpaceError(f"Parameter {name}: expected a number, got {shown(text)}.")
-        if name in self.levels:
-            if number not in self.levels[name]:
-                raise SpaceError(f"Parameter {name}: {text} is none of its levels.")
-            return self.levels[name].index(number)
-        return int(number) if isinstance(parameter, Int) else number
-
-    def settings(self, table: Table) -> list[dict[str, Any]]:
-        """Return the values of every row."""
-        columns = {
-            name: _memoized(self, name, table.columns[name])
-            for name in self.space.parameters
-        }
-        rows = zip(*columns.values(), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in rows]
+def settings_of(space: Space, table: Table) -> list[dict[str, Any]]:
+    """Return the values of the parameters in every row of a table."""
+    columns: dict[str, list[Any]] = {}
+    for name, parameter in space.parameters.items():
+        texts = table.columns[name]
+        known = {text: _value(name, parameter, text) for text in dict.fromkeys(texts)}
+        columns[name] = [known[text] for text in texts]
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def infer(
@@ -66,7 +43,7 @@ def infer(
     choices: Collection[str] = (),
     logs: Collection[str] = (),
     is_exact: bool,
-) -> Grid:
+) -> Space:
     """Return what the columns of a table stand for.
 
     Args:
@@ -82,7 +59,6 @@ def infer(
                 f"{path} has no parameter {name!r}; it has {', '.join(table.columns)}."
             )
     parameters: dict[str, Parameter] = {}
-    levels: dict[str, Sequence[float]] = {}
     for name, texts in table.columns.items():
         numbers = _numbers(name, texts, table, path, is_choice=name in choices)
         if len(set(texts)) < 2 or (numbers and len(set(numbers)) < 2):
@@ -101,25 +77,26 @@ def infer(
             elif name in choices:
                 parameters[name] = Choice(*map(_tidy, sorted(set(numbers))))
             elif is_exact and not _are_consecutive(numbers):
-                levels[name] = sorted(set(numbers))
-                parameters[name] = Int(0, len(levels[name]) - 1)
+                levels = map(_tidy, sorted(set(numbers)))
+                parameters[name] = Levels(*levels, log=name in logs)
             else:
                 parameters[name] = _range(numbers, log=name in logs)
         except SpaceError as error:
             raise DataError(f"{path}: {name}: {error}") from error
     try:
-        return Grid(space=Space(**parameters), levels=levels)
+        return Space(**parameters)
     except SpaceError as error:
         raise DataError(f"{path}: {error}") from error
 
 
-def count_cells(grid: Grid) -> int:
-    """Return how many combinations of levels a grid without `Float` has."""
-    return prod(
-        len(p.options) if isinstance(p, Choice) else p.num_levels
-        for p in grid.space.parameters.values()
-        if isinstance(p, Choice | Int)
-    )
+def count_settings(space: Space) -> int | None:
+    """Return how many settings a space has, None where a number is not in steps."""
+    sizes = [
+        p.num_levels if isinstance(p, Int | Levels) else p.size
+        for p in space.parameters.values()
+        if not isinstance(p, Float)
+    ]
+    return prod(sizes) if len(sizes) == len(space.parameters) else None
 
 
 def _numbers(
@@ -159,6 +136,20 @@ def _tidy(number: float) -> float:
     return int(number) if number.is_integer() else number
 
 
+def _value(name: str, parameter: Parameter, text: str) -> Any:
+    """Return the value of a parameter that a cell stands for."""
+    if isinstance(parameter, Choice):
+        return _option(text, parameter)
+    number = number_of(text)
+    if number is None:
+        raise SpaceError(f"Parameter {name}: expected a number, got {shown(text)}.")
+    if isinstance(parameter, Levels):
+        if number not in parameter.values:
+            raise SpaceError(f"Parameter {name}: {text} is none of its levels.")
+        return parameter.clean(number)
+    return int(number) if isinstance(parameter, Int) else number
+
+
 def _option(text: str, choice: Choice) -> Any:
     if text in choice.options:
         return text
@@ -166,8 +157,3 @@ def _option(text: str, choice: Choice) -> Any:
     if number is not None and number in choice.options:
         return choice.clean(number)
     raise SpaceError(f"{shown(text)} is none of the options {choice!r}.")
-
-
-def _memoized(grid: Grid, name: str, texts: Sequence[str]) -> list[Any]:
-    known = {text: grid.value(name, text) for text in dict.fromkeys(texts)}
-    return [known[text] for text in texts]

@@ -7,7 +7,7 @@ from typing import Any
 
 from guidefbo.core.checks import is_finite_number, plain, shown
 from guidefbo.core.errors import SpaceError
-from guidefbo.core.space.parameters import LARGEST
+from guidefbo.core.space.scales import LARGEST
 
 
 @dataclass(frozen=True, slots=True)

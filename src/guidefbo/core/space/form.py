@@ -28,10 +28,12 @@ from typing import Any, cast
 from guidefbo.core.checks import shown
 from guidefbo.core.errors import SpaceError
 from guidefbo.core.space.constraints import AtMost, Constraint, SumTo
+from guidefbo.core.space.levels import Levels
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
 from guidefbo.core.space.space import Space
 
 Form = Mapping[str, Any]
+Kind = tuple[set[str], set[str], Callable[[Form], Parameter]]
 
 
 def space_to_form(space: Space) -> dict[str, Any]:
@@ -73,8 +75,15 @@ def _canonical(value: Any) -> Any:
     return float(value) + 0.0
 
 
-def space_from_form(form: Any) -> Space:
-    """Check plain data and return the space it describes."""
+def space_from_form(form: Any, *, is_problem: bool = False) -> Space:
+    """Check plain data and return the space it describes.
+
+    Args:
+        form: The data.
+        is_problem: Whether it is of a problem, which may have parameters of type
+            levels: increasing numbers as `values`, perhaps with `log`.
+    """
+    kinds = dict(KINDS) | (LEVELS if is_problem else {})
     form = _table(form, "a space", {"parameters"}, {"constraints"})
     parameters = form["parameters"]
     if not isinstance(parameters, Mapping) or not parameters:
@@ -83,7 +92,8 @@ def space_from_form(form: Any) -> Space:
             f"{shown(parameters)}."
         )
     named = cast(Mapping[str, Any], parameters)
-    space = Space(**{n: _parameter_from_form(n, item) for n, item in named.items()})
+    made = {n: _parameter_from_form(n, item, kinds) for n, item in named.items()}
+    space = Space(**made)
     constraints = form.get("constraints", [])
     if not isinstance(constraints, list):
         raise SpaceError(
@@ -98,6 +108,9 @@ def _parameter_to_form(parameter: Parameter) -> dict[str, Any]:
     match parameter:
         case Choice():
             return {"type": "choice", "options": list(parameter.options)}
+        case Levels():
+            values = list(parameter.values)
+            return {"type": "levels", "values": values, "log": parameter.log}
         case Bool():
             return {"type": "bool"}
         case Float() | Int():
@@ -117,7 +130,14 @@ def _choice(form: Form) -> Parameter:
     return Choice(*cast(list[Any], options))
 
 
-KINDS = MappingProxyType[str, tuple[set[str], set[str], Callable[[Form], Parameter]]](
+def _levels(form: Form) -> Parameter:
+    values = form["values"]
+    if not isinstance(values, list):
+        raise SpaceError(f"values must be a list, got {shown(values)}.")
+    return Levels(*cast(list[Any], values), log=form.get("log", False))
+
+
+KINDS = MappingProxyType[str, Kind](
     {
         "float": ({"low", "high"}, {"log"}, _number(Float)),
         "int": ({"low", "high"}, {"log"}, _number(Int)),
@@ -126,16 +146,18 @@ KINDS = MappingProxyType[str, tuple[set[str], set[str], Callable[[Form], Paramet
     }
 )
 """Fields a parameter must and may have beside its type, and what builds it."""
+LEVELS = {"levels": ({"values"}, {"log"}, _levels)}
+"""The same of a kind that problems have, and sites do not."""
 
 
-def _parameter_from_form(name: str, form: Any) -> Parameter:
+def _parameter_from_form(name: str, form: Any, kinds: Mapping[str, Kind]) -> Parameter:
     kind = cast(Form, form).get("type") if isinstance(form, Mapping) else None
-    if not isinstance(kind, str) or kind not in KINDS:
+    if not isinstance(kind, str) or kind not in kinds:
         raise SpaceError(
-            f"Parameter {name}: expected a type, one of {', '.join(KINDS)}, got "
+            f"Parameter {name}: expected a type, one of {', '.join(kinds)}, got "
             f"{shown(form)}."
         )
-    required, optional, build = KINDS[kind]
+    required, optional, build = kinds[kind]
     try:
         return build(_table(form, f"a {kind}", {"type", *required}, optional))
     except SpaceError as error:

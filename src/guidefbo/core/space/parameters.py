@@ -6,9 +6,8 @@ and options own cells of the cube; `snap` moves a position to the middle of its 
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,68 +20,22 @@ from guidefbo.core.checks import (
     shown,
 )
 from guidefbo.core.errors import SpaceError
+from guidefbo.core.space.levels import Levels
+from guidefbo.core.space.scales import (
+    FEW_LEVELS,
+    LARGEST,
+    Block,
+    IntScale,
+    doubling_steps,
+    require_bool,
+)
 
-LARGEST = 1e150
-"""Largest bound in size; differences and ratios of larger ones overflow."""
 EDGE = 1e-12
 """Positions nearer to an end of the unit interval than this stand for the end."""
 LARGEST_INT = 10**12
 """Largest whole number in size; cells of a longer range are lost in rounding."""
-FEW_LEVELS = 16
-"""Up to this many whole numbers are all tried; beyond, steps that double."""
 MAX_OPTIONS = 1000
 """Most options of one choice; each takes a coordinate."""
-
-Block = NDArray[np.float64]
-"""Coordinates of one parameter: (size,) of one point, (n, size) of many."""
-Bound = float | NDArray[np.float64]
-"""A number, or (k,) of them for k parameters side by side."""
-
-
-@dataclass(frozen=True, slots=True)
-class Levels:
-    """Whole numbers from low to high, and where they sit in the unit interval.
-
-    Of one parameter, or of several side by side along the last axis.
-    """
-
-    low: Bound
-    """Smallest value."""
-    high: Bound
-    """Largest value."""
-    log_ends: tuple[Bound, Bound] | None
-    """Logarithms half a step beyond the bounds; None on a linear scale."""
-
-    @classmethod
-    def side_by_side(cls, parts: Sequence["Levels"]) -> Self:
-        """Return the levels of several parameters, all linear or all logarithmic."""
-        low = np.array([part.low for part in parts], dtype=np.float64)
-        high = np.array([part.high for part in parts], dtype=np.float64)
-        ends = [part.log_ends for part in parts if part.log_ends is not None]
-        if not ends:
-            return cls(low, high, None)
-        first, last = np.array(ends, dtype=np.float64).T
-        return cls(low, high, (first, last))
-
-    def at(self, u: Block) -> Block:
-        """Return the values whose steps hold the positions, of any shape."""
-        if self.log_ends is None:
-            values = self.low + np.floor(u * (self.high - self.low + 1))
-        else:
-            first, last = self.log_ends
-            values = np.floor(np.exp(first + u * (last - first)) + 0.5)
-        return np.clip(values, self.low, self.high)
-
-    def positions(self, values: Block) -> Block:
-        """Return where values sit, of any shape."""
-        if self.log_ends is None:
-            return (values - self.low + 0.5) / (self.high - self.low + 1)
-        first, last = self.log_ends
-        return (np.log(values) - first) / (last - first)
-
-    def snap(self, u: Block) -> Block:
-        """Return positions moved to the middle of their steps, of any shape."""
-        return self.positions(self.at(u))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +66,7 @@ class Float:
                 f"Float needs finite bounds with low < high, got "
                 f"low={shown(self.low)}, high={shown(self.high)}."
             )
-        _require_bool("log", self.log)
+        require_bool("log", self.log)
         if self.log and self.low < 1.0 / LARGEST:
             raise SpaceError(
                 f"A logarithmic Float needs low > 0, got low={self.low!r}. Raise the "
@@ -186,7 +139,7 @@ class Int:
                 f"Int needs whole bounds with low < high, at most {LARGEST_INT:g} in "
                 f"size, got low={shown(self.low)}, high={shown(self.high)}."
             )
-        _require_bool("log", self.log)
+        require_bool("log", self.log)
         if self.log and self.low < 1:
             raise SpaceError(
                 f"A logarithmic Int needs low >= 1, got low={self.low}. Raise the "
@@ -212,7 +165,7 @@ class Int:
 
     def from_unit(self, u: float) -> int:
         """Return the value whose step holds position u of the unit interval."""
-        return int(self.levels.at(np.array([u]))[0])
+        return int(self.scale.at(np.array([u]))[0])
 
     def to_unit(self, value: Any) -> float:
         """Return the position of a value in the unit interval."""
@@ -224,36 +177,35 @@ class Int:
                 f"Expected a whole number from {self.low} to {self.high}, got "
                 f"{shown(value)}."
             )
-        return float(self.levels.positions(np.array([float(value)]))[0])
+        return float(self.scale.positions(np.array([float(value)]))[0])
 
     def clean(self, value: Any) -> int:
         """Return an allowed value as an int."""
         return int(value)
 
     @property
-    def levels(self) -> Levels:
+    def scale(self) -> IntScale:
         """The values and their positions."""
         if not self.log:
-            return Levels(self.low, self.high, None)
+            return IntScale(self.low, self.high, None)
         ends = math.log(self.low - 0.5), math.log(self.high + 0.5)
-        return Levels(self.low, self.high, ends)
+        return IntScale(self.low, self.high, ends)
 
     def snap(self, u: Block) -> Block:
         """Return positions moved to the middle of their steps, of any shape."""
-        return self.levels.snap(u)
+        return self.scale.snap(u)
 
     def steps(self, u: Block) -> Block:
         """Return positions worth trying from each of n, (n, s): near and far ones.
 
         All values where they are few; else 1, 2, 4, ... steps down and up.
         """
-        levels = self.levels
+        scale = self.scale
         if self.has_few_levels:
             values = np.arange(self.low, self.high + 1, dtype=np.float64)
-            return np.tile(levels.positions(values), (len(u), 1))
-        hops = 2.0 ** np.arange((self.num_levels - 1).bit_length())
-        others = levels.at(u)[:, None] + np.concatenate([-hops, hops])
-        return levels.positions(np.clip(others, self.low, self.high))
+            return np.tile(scale.positions(values), (len(u), 1))
+        others = scale.at(u)[:, None] + doubling_steps(self.num_levels)
+        return scale.positions(np.clip(others, self.low, self.high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +325,7 @@ class Choice:
         return f"Choice({', '.join(map(repr, self._options))})"
 
 
-Parameter = Float | Int | Choice | Bool
+Parameter = Float | Int | Levels | Choice | Bool
 
 
 def _vertices(index: NDArray[np.intp], size: int) -> Block:
@@ -396,8 +348,3 @@ def _are_vertices(u: Block) -> bool:
         and (places // size == np.arange(len(places))).all()
         and np.count_nonzero(u == 1.0) == len(places)
     )
-
-
-def _require_bool(name: str, value: Any) -> None:
-    if not isinstance(value, bool):
-        raise SpaceError(f"{name} must be True or False, got {shown(value)}.")

@@ -15,8 +15,10 @@ from guidefbo.core.checks import is_plain_text, shown
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SpaceError
 from guidefbo.core.space.constraints import AtMost, Constraint, SumTo
-from guidefbo.core.space.parameters import LARGEST, Bool, Choice, Float, Int, Parameter
+from guidefbo.core.space.levels import Levels
+from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
 from guidefbo.core.space.polytope import Polytope
+from guidefbo.core.space.scales import LARGEST
 
 SLACK = 0.01
 """How far a told result may miss a constraint, relative to its bound or its largest
@@ -39,7 +41,7 @@ class Space:
         if not parameters:
             raise SpaceError("A space needs at least one parameter, got none.")
         for name, parameter in parameters.items():
-            if not isinstance(parameter, Float | Int | Choice | Bool):
+            if not isinstance(parameter, Float | Int | Levels | Choice | Bool):
                 raise SpaceError(
                     f"Parameter {name} must be a Float, Int, Choice or Bool, got "
                     f"{shown(parameter)}."
@@ -103,7 +105,9 @@ class Space:
         )
         return Domain(
             dim=self.dim,
-            stepped=tuple((i, p) for i, p in items if isinstance(p, Int | Bool)),
+            stepped=tuple(
+                (i, p) for i, p in items if isinstance(p, Int | Levels | Bool)
+            ),
             blocks=tuple((i, p) for i, p in items if isinstance(p, Choice)),
             columns=np.array([self.places[n].start for n in names], dtype=np.intp),
             polytope=self._polytope(names) if names else None,
