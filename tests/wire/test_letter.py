@@ -274,7 +274,11 @@ def test_a_file_without_a_key_is_refused(tmp_path):
         SigningKey.from_pem(other_kind)
 
 
-@pytest.mark.parametrize("public", ["", "AAAA", "x" * 44, KEY.public[:-2] + "~=", None])
+@pytest.mark.parametrize(
+    "public",
+    ["", "AAAA", "x" * 44, KEY.public[:-2] + "~=", None],
+    ids=["empty", "short", "no-base64", "odd-letter", "none"],
+)
 def test_what_is_no_public_key_is_refused(public):
     with pytest.raises(WireError, match="base64 of 32 bytes"):
         require_public(public)
