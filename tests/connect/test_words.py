@@ -82,8 +82,8 @@ def test_a_trend_is_told_at_the_ends_and_the_middle():
 
 @pytest.mark.parametrize("method", ["guide-ucb", "consensus-ucb", "shape-ucb"])
 def test_a_packet_for_another_space_is_told_all_the_same(method):
-    _, packet, _ = exchanged(method, "mixed")
-    said = packet_words(packet, make("box", method=method).setup)
+    _, packet, _ = exchanged(method, "box")
+    said = packet_words(packet, make("mixed", method=method).setup)
     assert said[1:] == ["it does not fit this site's search space"]
 
 
