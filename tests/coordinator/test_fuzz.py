@@ -34,7 +34,7 @@ from guidefbo.wire.letter import SIGNED_PREFIX, peek
 
 CASES = os.environ.get("GUIDEFBO_CASES")
 few_and_many = pytest.mark.parametrize(
-    "num_cases", [60, pytest.param(int(CASES or 1500), marks=pytest.mark.slow)]
+    "num_cases", [40, pytest.param(int(CASES or 1500), marks=pytest.mark.slow)]
 )
 
 
