@@ -222,6 +222,15 @@ class Process:
         lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
         return int(lines["VmHWM"].split()[0]) / 1024
 
+    def processor_seconds(self) -> float | None:
+        """Return the processor time it has used, None where nobody says."""
+        stat = Path(f"/proc/{self.process.pid}/stat")
+        if not stat.exists():
+            return None
+        # The name before the closing bracket may have spaces.
+        fields = stat.read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def stop(self) -> None:
         """End it, and wait for that."""
         self.process.terminate()
@@ -265,6 +274,8 @@ class Load:
     latencies: list[float] = field(default_factory=list[float])
     statuses: Counter[int] = field(default_factory=Counter[int])
     seconds: float = 0.0
+    processor: float | None = None
+    """Processor seconds of the services meanwhile."""
     some: list[tuple[bytes, bytes]] = field(default_factory=list[tuple[bytes, bytes]])
     """Each connection's last letter and its answer."""
 
@@ -335,7 +346,12 @@ async def _send(services: Sequence[Process], work: Sequence[Queue]) -> Load:
 
 def send(services: Sequence[Process], work: Sequence[Queue]) -> Load:
     """Send all letters, every connection one after the other."""
-    return asyncio.run(_send(services, work))
+    before = [service.processor_seconds() for service in services]
+    load = asyncio.run(_send(services, work))
+    after = [service.processor_seconds() for service in services]
+    if None not in (*before, *after):
+        load.processor = sum(filter(None, after)) - sum(filter(None, before))
+    return load
 
 
 async def _send_in_time(service: Process, work: Sequence[Queue], every: float) -> Load:
