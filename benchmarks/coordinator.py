@@ -42,7 +42,6 @@ RESULTS = Path(__file__).parents[1] / "docs" / "results"
 STRATEGIES = ("guide", "consensus", "shape")
 MOST = 3.0
 """How many times longer honest sites may wait beside a flood, at their 99 %."""
-
 FLOOD = 3.0
 """Requests for one honest letter that make a flood."""
 
@@ -132,8 +131,8 @@ def promise_rows(sizes: Sizes, folder: Path, syncs: float) -> list[str]:
         "an answer. Neither stores anything. An upload alone is that of a site that "
         "only speaks. Processor time is that of the service, a letter.",
         "",
-        "| a letter is | letters/s | of bare | processor ms | p50 ms | p99 ms | letters "
-        "a transaction | transactions per sync of this disk |",
+        "| a letter is | letters/s | of bare | processor ms | p50 ms | p99 ms | "
+        "letters a transaction | transactions per sync of this disk |",
         "|---|---|---|---|---|---|---|---|",
     ]
     base = 0.0
@@ -207,8 +206,8 @@ def site_rows(sizes: Sizes, folder: Path) -> list[str]:
         got.require_answers(public)
         lines.append(
             f"| {num_sites} | {num_federations} | {len(work)} | {got.rate:.0f} | "
-            f"{processor_of(got)} | {got.milliseconds(50):.0f} | {got.milliseconds(99):.0f} | "
-            f"{'-' if memory is None else f'{memory:.0f}'} |"
+            f"{processor_of(got)} | {got.milliseconds(50):.0f} | "
+            f"{got.milliseconds(99):.0f} | {'-' if memory is None else f'{memory:.0f}'} |"
         )
     return lines
 
