@@ -32,6 +32,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "ask.md": SITE,
     "consensus-groups.md": METHODS,
     "consensus-location.md": METHODS,
+    "coordinator.md": ("coordinator", "core", "server", "wire"),
     "faithfulness.md": METHODS,
     "merge.md": tuple(
         f"server/strategies/guide/{name}.py" for name in ("linkage", "merging", "spans")

@@ -36,6 +36,7 @@ ELSEWHERE = {
     "fedhpo_gcn": "tests/test_fedhpo_scripts.py",
     "fedhpo_graph": "tests/test_fedhpo_scripts.py",
     "reference_torch": "imported by activity",
+    "coordinator_load": "imported by coordinator",
 }
 """Scripts that are run in another test."""
 
@@ -208,6 +209,21 @@ def test_mixed_beside_optuna(tmp_path):
     command = [sys.executable, str(ROOT / "benchmarks/mixed.py"), *words]
     subprocess.run(command, check=True)
     check_table(tmp_path / "mixed.md", 10 + 11 + 4 + 10)
+
+
+def test_coordinator(tmp_path):
+    words = ("--toy", "--write", "--work", tmp_path, "--out", tmp_path)
+    start("benchmarks/coordinator.py", *words)
+    # Promises, sites, aggregates, floods.
+    text = check_table(tmp_path / "coordinator.md", 6 + 2 + 1 + 3)
+    assert re.search(r"The disk syncs \d+ times a second", text)
+
+
+@pytest.mark.slow
+def test_coordinator_on_postgres(tmp_path):
+    words = ("--toy", "--postgres", "--write", "--work", tmp_path, "--out", tmp_path)
+    start("benchmarks/coordinator.py", *words)
+    check_table(tmp_path / "coordinator.md", 6 + 2 + 1 + 3 + 2)
 
 
 def test_compare_methods(tmp_path):

@@ -53,12 +53,19 @@ class Host:
         return self("federation", "sites", "reaction")
 
     @contextmanager
-    def serving(self, *words, port=0):
-        """Run the service on loopback; yield its address."""
+    def serving(self, *words, port=0, within=()):
+        """Run the service, on loopback unless told otherwise; yield its address.
+
+        Args:
+            words: Further options.
+            port: Where to listen; 0: a free one.
+            within: Words before the command, such as those that enter a namespace.
+        """
         arguments = ["serve", "--store", self.store, "--port", str(port)]
         with (self.folder / "serve.log").open("a") as log:
             process = subprocess.Popen(
                 [
+                    *within,
                     *COMMAND,
                     *arguments,
                     "--rate-site",

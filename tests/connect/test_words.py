@@ -63,16 +63,28 @@ def test_a_place_is_in_natural_units():
 
 
 def test_a_trend_is_told_at_the_ends_and_the_middle():
-    """A slope of one standard deviation rises by 2 √3 from end to end."""
+    """A slope of one standard deviation rises by 2 √3 from end to end.
+
+    Places are counted from the middle of the cube: here a quarter above it.
+    """
     space = gf.Space(dose=gf.Float(1, 100, log=True), drug=gf.Choice("a", "b"))
     message = ShapeUpload(
-        means=(np.array([1.0]), np.array([0.0]), np.array([0.5, -0.5])),
-        variances=(np.ones(1), np.ones(1), np.ones(2)),
+        kinds=("slopes", "bends", "choice", "place"),
+        means=(*map(np.array, ([1.0], [0.0], [0.5, -0.5], [0.25])),),
+        variances=(np.ones(1), np.ones(1), np.ones(2), np.array([1 / 16])),
     )
     assert shape_words(message, space)[1:] == [
         "dose: 1 -1.73, 10 +0.00, 100 +1.73",
         "drug: a +0.50, b -0.50",
+        "the best values lie near dose=31.62 (10 to 100)",
     ]
+
+
+@pytest.mark.parametrize("method", ["guide-ucb", "consensus-ucb", "shape-ucb"])
+def test_a_packet_for_another_space_is_told_all_the_same(method):
+    _, packet, _ = exchanged(method, "box")
+    said = packet_words(packet, make("mixed", method=method).setup)
+    assert said[1:] == ["it does not fit this site's search space"]
 
 
 def test_what_cannot_be_read_is_said():

@@ -46,7 +46,11 @@ def packet_words(text: str, setup: Setup) -> list[str]:
 def _lines(strategy: Strategy, which: int, body: Any, setup: Setup) -> list[str]:
     if strategy.words is None:
         return ["the strategy does not say what its numbers mean"]
-    return strategy.words[which](body, setup.space)
+    try:
+        return strategy.words[which](body, setup.space)
+    except (ValueError, IndexError):
+        # Whoever sends a packet may write any numbers; the agent refuses these too.
+        return ["it does not fit this site's search space"]
 
 
 def _size(data: bytes) -> str:

@@ -42,6 +42,8 @@ NUM_READERS = 8
 """Threads that read letters."""
 API = "/api/v1"
 PREFIX = f"{API}/federations/{{federation}}"
+METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+"""Methods that are counted by their own name: callers may make up any."""
 log = logging.getLogger(__name__)
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -281,7 +283,9 @@ class _Gate:
 
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._metrics.count_request(scope["method"], message["status"])
+                method = scope["method"]
+                known = method if method in METHODS else "other"
+                self._metrics.count_request(known, message["status"])
             await send(message)
 
         client = scope.get("client")

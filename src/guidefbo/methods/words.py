@@ -50,34 +50,48 @@ def component_words(message: Any, space: Space) -> list[str]:
 
 
 def shape_words(message: "ShapeUpload | ShapePacket", space: Space) -> list[str]:
-    """Return the effect of each parameter over its range."""
+    """Return the effect of each parameter over its range, and the optimum's place."""
     if not len(message):
         return ["nothing: nobody else has spoken"]
     from guidefbo.agent.strategies.shape.features import BEND, SLOPE
+    from guidefbo.wire.shape import BENDS, CHOICE, PLACE, SLOPES
 
     numbers = [n for n, p in space.parameters.items() if not isinstance(p, Choice)]
-    blocks = list(message.means)
+    choices = [(n, p) for n, p in space.parameters.items() if isinstance(p, Choice)]
+    blocks: dict[str, list[Any]] = {}
+    for kind, means, variances in zip(
+        message.kinds, message.means, message.variances, strict=True
+    ):
+        blocks.setdefault(kind, []).append((means, variances))
     lines = ["effect on the values, in standard deviations; larger is better"]
-    if numbers:
-        slopes, bends = blocks[0], blocks[1]
-        blocks = blocks[2:]
-        for k, name in enumerate(numbers):
+    for (slopes, _), (bends, _) in zip(
+        blocks.get(SLOPES, []), blocks.get(BENDS, []), strict=True
+    ):
+        for name, slope, bend in zip(numbers, slopes, bends, strict=True):
             parameter = space.parameters[name]
             effects = [
                 f"{_at(parameter, u + 0.5)} "
-                f"{SLOPE * slopes[k] * u + BEND * bends[k] * (u * u - 1 / 12):+.2f}"
+                f"{SLOPE * slope * u + BEND * bend * (u * u - 1 / 12):+.2f}"
                 for u in _ENDS
             ]
             if isinstance(parameter, Bool):
                 effects = [effects[0], effects[-1]]
             lines.append(f"{name}: {', '.join(effects)}")
-    choices = [(n, p) for n, p in space.parameters.items() if isinstance(p, Choice)]
-    for (name, choice), means in zip(choices, blocks, strict=True):
+    for (name, choice), (means, _) in zip(choices, blocks.get(CHOICE, []), strict=True):
         effects = [
             f"{option} {mean:+.2f}"
             for option, mean in zip(choice.options, means, strict=True)
         ]
         lines.append(f"{name}: {', '.join(effects)}")
+    for means, variances in blocks.get(PLACE, []):
+        # Counted from the middle of the cube.
+        parts = [
+            _number_words(name, space.parameters[name], mean + 0.5, spread)
+            for name, mean, spread in zip(
+                numbers, means, np.sqrt(variances), strict=True
+            )
+        ]
+        lines.append(f"the best values lie near {', '.join(parts)}")
     return lines
 
 
@@ -125,20 +139,22 @@ def place_words(space: Space, center: Point, spread: Point) -> str:
                 for option, share in zip(parameter.options, c, strict=True)
             )
             parts.append(f"{name} ({shares})")
-        elif isinstance(parameter, Bool):
-            parts.append(f"{name}={_at(parameter, float(c[0]))}")
         else:
-            low, high = (
-                _at(parameter, float(np.clip(c[0] + sign * s[0], 0.0, 1.0)))
-                for sign in (-1.0, 1.0)
-            )
-            parts.append(f"{name}={_at(parameter, float(c[0]))} ({low} to {high})")
+            parts.append(_number_words(name, parameter, float(c[0]), float(s[0])))
     return ", ".join(parts)
+
+
+def _number_words(name: str, parameter: Parameter, middle: float, spread: float) -> str:
+    """Return one coordinate of a place: the middle, and a deviation each way."""
+    if isinstance(parameter, Bool):
+        return f"{name}={_at(parameter, middle)}"
+    low, high = (_at(parameter, middle + sign * spread) for sign in (-1.0, 1.0))
+    return f"{name}={_at(parameter, middle)} ({low} to {high})"
 
 
 def _at(parameter: Parameter, u: float) -> str:
     assert not isinstance(parameter, Choice)
-    value = parameter.from_unit(min(max(u, 0.0), 1.0))
+    value = parameter.from_unit(float(min(max(u, 0.0), 1.0)))
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
