@@ -521,10 +521,10 @@ INTRODUCTION = (
     "beside it: a message reveals what goes beyond that.",
     "",
     "The attacks are ours and simple; a better one reveals more. `shape`: the place "
-    "and the trend of the newest upload, its coefficients shrunk by their variances. `guide` and "
-    "`consensus`: centre and variances of the newest upload as a normal density. "
-    "`cgp`: the newest design, and nearness to it. `fts`: the mean of the last five "
-    "drawn functions, which any site can evaluate, since all have the seed of the "
+    "and the trend of the newest upload, its coefficients shrunk by their variances. "
+    "`guide` and `consensus`: centre and variances of the newest upload as a normal "
+    "density. `cgp`: the newest design, and nearness to it. `fts`: the mean of the last "
+    "five drawn functions, which any site can evaluate, since all have the seed of the "
     "features. `shared-data` is not in the tables: it sends all observations.",
 )
 SHORT = (
