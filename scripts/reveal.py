@@ -523,9 +523,9 @@ INTRODUCTION = (
     "The attacks are ours and simple; a better one reveals more. `shape`: the place "
     "and the trend of the newest upload, its coefficients shrunk by their variances. "
     "`guide` and `consensus`: centre and variances of the newest upload as a normal "
-    "density. `cgp`: the newest design, and nearness to it. `fts`: the mean of the last "
-    "five drawn functions, which any site can evaluate, since all have the seed of the "
-    "features. `shared-data` is not in the tables: it sends all observations.",
+    "density. `cgp`: the newest design, and nearness to it. `fts`: the mean of the "
+    "last five drawn functions, which any site can evaluate, since all have the seed "
+    "of the features. `shared-data` is not in the tables: it sends all observations.",
 )
 SHORT = (
     "Means over the tasks. *Best point*: the smaller of the two errors of the attacks "
