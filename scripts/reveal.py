@@ -37,6 +37,7 @@ from guidefbo.problems.datasets.find import find_dataset
 from guidefbo.simulation.assemble import assemble, lay_out
 from guidefbo.simulation.evaluation import Evaluations, build_problem, measuring
 from guidefbo.simulation.spec import RunSpec
+from guidefbo.wire.shape import BENDS, PLACE, SLOPES
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 Reals = NDArray[np.float64]
@@ -154,19 +155,22 @@ def trend(message: Any, X: Points) -> Reals:
 
     Estimates are shrunk by their variances, as those of a prior N(0, 1) would be.
     """
-    slopes, bends = (
-        b / (1.0 + v) for b, v in zip(message.means, message.variances, strict=True)
-    )
+    shrunk = {
+        kind: b / (1.0 + v)
+        for kind, b, v in zip(
+            message.kinds, message.means, message.variances, strict=True
+        )
+    }
+    slopes, bends = shrunk[SLOPES], shrunk[BENDS]
     U = X - 0.5
     return np.sqrt(12.0) * U * slopes + np.sqrt(180.0) * (U**2 - 1.0 / 12.0) * bends
 
 
-def trend_summit(uploads: Sequence[Any], scene: Scene) -> Point:
-    """Return where in the box the newest trend is highest."""
-    grid = np.linspace(0.0, 1.0, 201)
-    d = scene.domain.dim
-    values = trend(uploads[-1], np.repeat(grid[:, None], d, axis=1))
-    return scene.domain.snap(grid[np.argmax(values, axis=0)][None])[0]
+def named_place(uploads: Sequence[Any], scene: Scene) -> Point:
+    """Return the place of the optimum that the newest shape upload names."""
+    message = uploads[-1]
+    place = 0.5 + message.means[message.kinds.index(PLACE)]
+    return scene.domain.snap(place[None])[0]
 
 
 def bump(center: Point, variance: Reals | float, X: Points) -> Values:
@@ -200,7 +204,7 @@ def of_component(u: Any) -> Matrix:
 
 ATTACKS: Mapping[str, Attack] = {
     "shape-ucb": Attack(
-        place=trend_summit,
+        place=named_place,
         surface=lambda us, scene, X: trend(us[-1], X).sum(axis=1),
         traces=lambda u: np.column_stack([*u.means, *map(np.log, u.variances)]),
         traits=lambda u: [float(np.log(v).mean()) for v in u.variances],
@@ -516,12 +520,12 @@ INTRODUCTION = (
     "that these errors are somewhat too small. What no upload is needed for stands "
     "beside it: a message reveals what goes beyond that.",
     "",
-    "The attacks are ours and simple; a better one reveals more. `shape`: the trend of "
-    "the newest upload, its coefficients shrunk by their variances. `guide` and "
-    "`consensus`: centre and variances of the newest upload as a normal density. "
-    "`cgp`: the newest design, and nearness to it. `fts`: the mean of the last five "
-    "drawn functions, which any site can evaluate, since all have the seed of the "
-    "features. `shared-data` is not in the tables: it sends all observations.",
+    "The attacks are ours and simple; a better one reveals more. `shape`: the place "
+    "and the trend of the newest upload, its coefficients shrunk by their variances. "
+    "`guide` and `consensus`: centre and variances of the newest upload as a normal "
+    "density. `cgp`: the newest design, and nearness to it. `fts`: the mean of the "
+    "last five drawn functions, which any site can evaluate, since all have the seed "
+    "of the features. `shared-data` is not in the tables: it sends all observations.",
 )
 SHORT = (
     "Means over the tasks. *Best point*: the smaller of the two errors of the attacks "
