@@ -17,6 +17,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from tests.connect.answerer import tell_some
@@ -344,21 +345,27 @@ def test_a_key_is_changed_whatever_comes_between(tmp_path):
     command("rotate", link.places.file, code=3)
 
 
+@pytest.fixture
+def open_folder():
+    """Return a folder that a stranger may walk to and not look around in.
+
+    Not among pytest's own, which it closes to all others.
+    """
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o711)
+        yield folder
+
+
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0,
     reason="only root can become another user",
 )
-def test_another_user_talks_to_the_network(tmp_path):
+def test_another_user_talks_to_the_network(tmp_path, open_folder):
     """It uses the mailbox, the link and the key; the observations stay unread."""
     nobody = pwd.getpwnam("nobody")
     host = Host(tmp_path / "host")
-    folder = tmp_path / "site"
-    folder.mkdir()
-    file = folder / "a.json"
-    # A stranger may walk to the folder and not look around in it.
-    for path in (folder, *list(folder.parents)[:3]):
-        if path != Path("/tmp"):
-            path.chmod(0o711)
+    file = open_folder / "a.json"
     group = grp.getgrgid(nobody.pw_gid).gr_name
     with host.serving() as where:
         words = ["--code", host.invite("a"), file, "--group", group]

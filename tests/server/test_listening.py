@@ -29,7 +29,8 @@ def body(strategy, seed):
         )
     blocks = (stream.normal(size=2), stream.normal(size=3))
     spread = tuple(np.full(len(b), 0.05) for b in blocks)
-    return ShapeUpload(means=blocks, variances=spread)
+    kinds = ("choice", "choice")
+    return ShapeUpload(kinds=kinds, means=blocks, variances=spread)
 
 
 def bodies(strategy, num_sites):

@@ -69,10 +69,10 @@ def read_arrays(
 def _family(archive: ZipFile, beginning: str) -> list[str]:
     """Return the names of the arrays that begin so."""
     listed = [n for n in archive.namelist() if n.startswith(beginning)]
-    names = [n.removesuffix(ENDING) for n in listed]
-    if len(names) > MAX_FAMILY or not all(map(is_name, names)):
-        raise ValueError(f"it has {len(names)} arrays {beginning}..., or of odd names")
-    return names
+    ends = [n.removeprefix(beginning).removesuffix(ENDING) for n in listed]
+    if len(ends) > MAX_FAMILY or not all(map(is_name, ends)):
+        raise ValueError(f"it has {len(ends)} arrays {beginning}..., or of odd names")
+    return [beginning + end for end in ends]
 
 
 def _read(archive: ZipFile, name: str, shape: Shape, kind: "np.dtype[Any]") -> Array:
