@@ -207,7 +207,8 @@ def site_rows(sizes: Sizes, folder: Path) -> list[str]:
         lines.append(
             f"| {num_sites} | {num_federations} | {len(work)} | {got.rate:.0f} | "
             f"{processor_of(got)} | {got.milliseconds(50):.0f} | "
-            f"{got.milliseconds(99):.0f} | {'-' if memory is None else f'{memory:.0f}'} |"
+            f"{got.milliseconds(99):.0f} | "
+            f"{'-' if memory is None else f'{memory:.0f}'} |"
         )
     return lines
 
@@ -378,7 +379,7 @@ def postgres_rows(sizes: Sizes, folder: Path) -> list[str]:
     return lines
 
 
-def head(syncs: float) -> list[str]:
+def head(syncs: float, options: str) -> list[str]:
     busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     cores = os.cpu_count() or 1
     note = (
@@ -391,7 +392,8 @@ def head(syncs: float) -> list[str]:
     return [
         "# The coordinator under load",
         "",
-        "Written by `python benchmarks/coordinator.py --write`: `guidefbo serve` on "
+        f"Written by `python benchmarks/coordinator.py {options}--write`: `guidefbo "
+        "serve` on "
         "SQLite in a process of its own, every letter signed, every answer signed and "
         "sent after a sync to disk. Letters are signed before the clock starts; the "
         "load comes from the same machine.",
@@ -434,7 +436,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.work) as name:
         folder = Path(name)
         syncs = sync_rate(folder, 0.1 if given.toy else 2.0)
-        lines = head(syncs)
+        changed = [
+            f"--{option} {value} "
+            for option in ("connections", "rounds", "sites", "many", "seconds")
+            if (value := getattr(given, option)) != parser.get_default(option)
+        ]
+        is_said = given.postgres * ["--postgres "] + given.toy * ["--toy "]
+        lines = head(syncs, "".join(changed + is_said))
         lines += ["", *promise_rows(sizes, folder, syncs)]
         lines += ["", *site_rows(sizes, folder)]
         lines += ["", *aggregate_rows(sizes, folder)]
