@@ -54,6 +54,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "offcentre": METHODS,
     "realworld": METHODS,
     "runtime": METHODS,
+    "shape": METHODS,
     "similarity": ("core", "metrics", "problems"),
 }
 """Table, or folder of a study -> what it measures."""

@@ -300,6 +300,13 @@ def test_fts_de_regions(run):
     assert re.fullmatch(r"sphere +d= 2  one: .*  all: .*  agree in \d+% of \d+\n", text)
 
 
+def test_judge_shape(run, tmp_path):
+    """The published judgement is what the published runs say."""
+    run("scripts/judge_shape.py", "--out", tmp_path)
+    published = (ROOT / "docs/results/shape/judgement.md").read_text()
+    assert (tmp_path / "judgement.md").read_text() == published
+
+
 def test_judge_consensus(run, tmp_path):
     """The published judgement is what the published runs say."""
     run("scripts/judge_consensus.py", "--out", tmp_path)
