@@ -102,7 +102,7 @@ def judgement(curves: Curves) -> list[str]:
     ]
     for rule in ("ucb", "nei"):
         lines += [*of_rule(curves, rule), ""]
-    lines += rounds_to_goal(curves)
+    lines += [*of_model(curves), "", *rounds_to_goal(curves)]
     return [*lines, "", "## Function by function", "", *by_function(curves)]
 
 
@@ -144,6 +144,26 @@ def of_rule(curves: Curves, rule: str) -> list[str]:
                 f"| {'**no**' if worse else 'yes'} |"
             )
     return lines if found else [f"## `{ours}`", "", "No runs yet."]
+
+
+def of_model(curves: Curves) -> list[str]:
+    """Return what the model brings by itself, nothing exchanged."""
+    lines = [
+        "## The same agents alone",
+        "",
+        "| level | | ratio | lower on |",
+        "|---|---|---:|---:|",
+    ]
+    for level in LEVELS:
+        for rule in ("ucb", "nei"):
+            ratios = log_ratios(curves, f"trend-{rule}", rule, level)
+            if ratios:
+                means = means_of(ratios)
+                lines.append(
+                    f"| {level} | `trend-{rule}` over `{rule}` | {shown(means)} | "
+                    f"{int((means < 0.0).sum())} of {len(means)} |"
+                )
+    return lines
 
 
 def means_of(ratios: Ratios) -> NDArray[np.float64]:

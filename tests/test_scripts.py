@@ -281,11 +281,14 @@ def test_attacks_of_reveal(monkeypatch):
         -1.0
     )
     message = SimpleNamespace(
-        means=(np.zeros(2), np.full(2, -1.0)),
-        variances=(np.zeros(2), np.zeros(2)),
+        kinds=("slopes", "bends", "place"),
+        means=(np.zeros(2), np.full(2, -1.0), np.array([0.25, -0.5])),
+        variances=(np.zeros(2), np.zeros(2), np.ones(2)),
     )
     scene = reveal.Scene(domain=Domain.box(2), streams=Streams(0))
-    assert reveal.trend_summit([message], scene).tolist() == [0.5, 0.5]
+    assert reveal.named_place([message], scene).tolist() == [0.75, 0.0]
+    low, middle = reveal.trend(message, np.array([[0.0, 0.0], [0.5, 0.5]]))
+    assert (middle > low).all()
 
 
 def test_faithfulness(tmp_path):
