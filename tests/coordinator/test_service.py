@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from tests.coordinator.running import run, serving
 from tests.coordinator.world import Site, World, checked, read_packet
 
@@ -227,8 +228,7 @@ def test_metrics_are_prometheus_text(hosted):
     newcomer(hosted)
     got = hosted.get("/metrics")
     assert got.headers["content-type"].startswith("text/plain; version=0.0.4")
-    parser = pytest.importorskip("prometheus_client.parser")
-    families = {f.name for f in parser.text_string_to_metric_families(got.text)}
+    families = {f.name for f in text_string_to_metric_families(got.text)}
     assert {"guidefbo_letters", "guidefbo_letter_seconds"} <= families
     assert 'purpose="join",outcome="ok"' in got.text
 
