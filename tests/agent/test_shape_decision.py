@@ -47,7 +47,7 @@ def test_places_are_blended_by_their_precisions():
     """E86, E88: number by number; the packet counts from the middle."""
     gp, side = on_mixed()
     insight = side.study(gp)
-    place = side.aimed(insight, packet(MIXED, place=(0.2, 0.03))).place
+    place = side.aimed(insight, packet(MIXED, place=(0.2, 0.03))).told
     y, v = (part[NUMBERS] for part in insight.place)
     precision = 1.0 / v + 1.0 / 0.03
     assert place.center[NUMBERS] == pytest.approx((y / v + 0.7 / 0.03) / precision)
@@ -59,16 +59,17 @@ def test_options_have_no_place():
     gp, side = on_mixed()
     insight = side.study(gp)
     for sent in (NOTHING, packet(MIXED), packet(MIXED, place=(LARGEST, SHARPEST))):
-        place = side.aimed(insight, sent).place
-        assert np.array_equal(place.center[OPTIONS], insight.place.center[OPTIONS])
-        assert place.variance[OPTIONS].tolist() == [WIDEST] * 3
+        aimed = side.aimed(insight, sent)
+        for place in (aimed.own, aimed.told):
+            assert np.array_equal(place.center[OPTIONS], insight.place.center[OPTIONS])
+            assert place.variance[OPTIONS].tolist() == [WIDEST] * 3
 
 
 def test_a_place_stays_in_the_cube():
     gp, side = on_mixed()
     for end, told in ((1.0, LARGEST), (0.0, -LARGEST)):
         sent = packet(MIXED, place=(told, SHARPEST))
-        place = side.aimed(side.study(gp), sent).place
+        place = side.aimed(side.study(gp), sent).told
         assert place.center[NUMBERS].tolist() == [end] * 3
         assert (place.variance[NUMBERS] <= SHARPEST).all()
 
@@ -78,22 +79,63 @@ def test_trust_says_whose_place_is_used(trust):
     """E88: the others' is averaged in but where nothing of theirs is used."""
     gp, side = on_mixed(trust=trust)
     insight = side.study(gp)
-    alone = side.aimed(insight, NOTHING).place
-    told = side.aimed(insight, packet(MIXED, place=(0.3, 1e-3))).place
+    alone = side.aimed(insight, NOTHING).told
+    told = side.aimed(insight, packet(MIXED, place=(0.3, 1e-3))).told
     is_moved = not np.array_equal(told.center, alone.center)
     assert is_moved == (trust != "own")
     assert np.array_equal(told.variance, alone.variance) == (trust == "own")
 
 
-def test_a_place_is_used_where_the_trend_is_not_believed():
-    """It is weighed by the variances, not by the evidence of the trend."""
+def looked_at(decided):
+    """Return the numbers of the place where the uncertainty is widened."""
+    return decided.scaling.field.centers[0, NUMBERS]
+
+
+@pytest.mark.parametrize("side_of_own", [0.02, -0.02])
+def test_the_more_promising_of_two_places_is_looked_at(side_of_own):
+    """E104: by mean and two standard deviations of the model, before it is widened.
+
+    Values rise with the first number; the others point above or below the own place.
+    """
+    gp, side = on_mixed(trust="others")
+    insight = side.study(gp)
+    own = insight.place.center[NUMBERS].mean() - 0.5
+    sent = packet(MIXED, place=(own + 10.0 * side_of_own, 1e-4))
+    aimed = side.aimed(insight, sent)
+    decided = side.decision_posterior(gp, aimed, 1, address())
+    X = side.landmarks(aimed)[-2:]
+    mean, std = decided.local.predict(X)
+    best = int(np.argmax(mean + 2.0 * std))
+    place = (aimed.own, aimed.told)[best]
+    assert looked_at(decided) == pytest.approx(place.center[NUMBERS])
+    assert not np.array_equal(*X)
+
+
+def test_both_places_are_looked_at_now_and_then():
+    """E104: neither the own place nor the other one is always the better."""
+    picked = set()
+    for told in np.linspace(-0.45, 0.45, 7):
+        gp, side = on_mixed(40, trust="others")
+        aimed = side.aimed(side.study(gp), packet(MIXED, place=(told, 1e-3)))
+        decided = side.decision_posterior(gp, aimed, 1, address())
+        is_told = np.allclose(looked_at(decided), aimed.told.center[NUMBERS])
+        picked.add(is_told)
+    assert picked == {False, True}
+
+
+def test_a_packet_whose_trend_is_not_believed_moves_no_place():
+    """E104: whatever place it claims, and however surely; bit for bit."""
     gp, side = on_mixed()
     insight = side.study(gp)
-    wrong = packet(MIXED, LARGEST, SHARPEST, (0.3, 1e-3))
-    aimed = side.aimed(insight, wrong)
+    wrong = packet(MIXED, LARGEST, SHARPEST, (0.3, SHARPEST))
+    aimed, alone = side.aimed(insight, wrong), side.aimed(insight, NOTHING)
     assert aimed.weights[0] < 1e-6
-    right = side.aimed(insight, packet(MIXED, place=(0.3, 1e-3)))
-    assert np.array_equal(aimed.place, right.place)
+    X = np.random.default_rng(1).random((5, 6))
+    lied_to, lone = (
+        side.decision_posterior(gp, each, 1, address()).predict(X)
+        for each in (aimed, alone)
+    )
+    assert np.array_equal(lied_to, lone)
 
 
 # The focus.
@@ -135,7 +177,7 @@ def test_focus_is_the_same_for_all_options():
     S = decided.predict(X)[1] / decided.local.predict(X)[1]
     # A distance of 1 at a variance of 10⁴ is a factor of 1 - 5e-5 in G.
     assert pytest.approx(np.full(3, S[0]), rel=1e-4) == S
-    X[:, NUMBERS] = aimed.place.center[NUMBERS]
+    X[:, NUMBERS] = looked_at(decided)
     S = decided.predict(X)[1] / decided.local.predict(X)[1]
     assert pytest.approx(np.full(3, 2.0), rel=1e-4) == S
 

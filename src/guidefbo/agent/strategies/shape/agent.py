@@ -3,9 +3,10 @@
 It uploads the coefficients of a trend, as its data alone have them, and where its own
 optimum seems to be. The packet is what the other sites say to expect of both. For the
 coefficients that is the prior of its own trend; whether that prior, a vague one or no
-trend at all is used is decided by the evidence of its own data. For the place it is
-averaged with the own estimate, and there the uncertainty is widened: a trend tells
-where to look in the large, and close to an optimum it is wrong.
+trend at all is used is decided by the evidence of its own data. The place is averaged
+with the own estimate, and the uncertainty is widened there or at the own estimate,
+whichever the model that was decided for finds more promising: a trend tells where to
+look in the large, and close to an optimum it is wrong.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from guidefbo.agent.guidance.field import GuidanceField
 from guidefbo.agent.guidance.figp import InterventionalPosterior
 from guidefbo.agent.guidance.place import Place, blend
 from guidefbo.agent.guidance.scaling import LocalScaling
+from guidefbo.agent.side import OTHERS
 from guidefbo.agent.strategies.shape.features import ShapeFeatures
 from guidefbo.agent.strategies.shape.judgement import MODELS, weight_by_name
 from guidefbo.agent.strategies.shape.models import Candidate, Insight, weights_of
@@ -62,6 +64,8 @@ NARROWEST = 0.15
 dimensions no search finds a narrower one."""
 STRENGTH = 1.0
 """λ: at the place itself the standard deviation is doubled."""
+OPTIMISM = 2.0
+"""Standard deviations above the mean by which two places are compared."""
 
 Focus = Callable[[Posterior, Place, Points], Posterior]
 """(posterior, place, observed inputs) -> the posterior to decide on."""
@@ -100,8 +104,10 @@ class Aimed:
     """How likely each of them is."""
     summits: Points
     """Where their trends are highest."""
-    place: Place
-    """Where the optimum is expected, from own and received estimates."""
+    own: Place
+    """Where the optimum is, as far as the own data tell."""
+    told: Place
+    """The same from own and received estimates; without a packet the own one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,11 +176,11 @@ class ShapeAgent:
     def aimed(self, insight: Insight, packet: ShapePacket) -> Aimed:
         """Return the models, with the others' prior where there is one."""
         candidates: tuple[Candidate, ...] = insight.candidates
-        place = self._of_numbers(*insight.place)
+        own = told = self._of_numbers(*insight.place)
         if len(packet) and self.trust != "own":
             others = insight.told(self.features, packet)
             candidates = (others,) if self.trust == "others" else (others, *candidates)
-            place = self._blended(place, packet)
+            told = self._blended(own, packet)
         return Aimed(
             candidates=candidates,
             weights=weights_of(candidates),
@@ -184,7 +190,8 @@ class ShapeAgent:
                     for c in candidates
                 ]
             ),
-            place=place,
+            own=own,
+            told=told,
         )
 
     def decision_posterior(
@@ -203,7 +210,10 @@ class ShapeAgent:
         if not len(self.features.numbers):
             # Choices have no place: the whole space would be widened alike.
             return model
-        return self.focus(model, packet.place, posterior.X)
+        place = packet.own
+        if chosen.name == OTHERS and self._prefers_told(model, packet):
+            place = packet.told
+        return self.focus(model, place, posterior.X)
 
     @property
     def models(self) -> Mapping[str, str]:
@@ -215,14 +225,26 @@ class ShapeAgent:
         return weight_by_name((c.name for c in aimed.candidates), aimed.weights)
 
     def landmarks(self, packet: Aimed) -> Points | None:
-        """Return where to start the search: the trends' maxima, and at the place.
+        """Return where to start the search: the trends' maxima, and at the places."""
+        return np.vstack([packet.summits, self._points(packet)])
 
-        Options of the place are those of the likeliest model.
+    def _points(self, packet: Aimed) -> Points:
+        """Return the own place and the other, with the options of the likeliest model.
+
+        Without a packet they are one.
         """
-        x = packet.summits[int(np.argmax(packet.weights))].copy()
         numbers = self.features.numbers
-        x[numbers] = packet.place.center[numbers]
-        return np.vstack([packet.summits, x])
+        own, told = packet.own, packet.told
+        places = [own] if told is own else [own, told]
+        X = np.tile(packet.summits[int(np.argmax(packet.weights))], (len(places), 1))
+        X[:, numbers] = [place.center[numbers] for place in places]
+        return X
+
+    def _prefers_told(self, model: Posterior, packet: Aimed) -> bool:
+        """Return whether the model promises more where both estimates meet."""
+        mean, std = model.predict(self._points(packet))
+        bound = mean + OPTIMISM * std
+        return bool(bound[-1] > bound[0])  # E104
 
     def _blended(self, own: Place, packet: ShapePacket) -> Place:
         """Return the average of the own and the received place."""

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from guidefbo.agent.belief.peak import find_peak, peak_variance
 from guidefbo.agent.guidance.place import Place
+from guidefbo.agent.side import OTHERS
 from guidefbo.agent.strategies.shape.features import ShapeFeatures
 from guidefbo.agent.surrogate.fit import fit
 from guidefbo.agent.surrogate.gp import GaussianProcess
@@ -143,7 +144,7 @@ class Insight:
             for numbers in (packet.means, packet.variances)
         )
         model = _model(self.gp, features, self.scale, means, variances)
-        return Candidate(name="others", model=model)
+        return Candidate(name=OTHERS, model=model)
 
 
 def weights_of(candidates: tuple[Candidate, ...]) -> Values:
