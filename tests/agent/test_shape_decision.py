@@ -91,36 +91,40 @@ def looked_at(decided):
     return decided.scaling.field.centers[0, NUMBERS]
 
 
-@pytest.mark.parametrize("side_of_own", [0.02, -0.02])
-def test_the_more_promising_of_two_places_is_looked_at(side_of_own):
-    """E104: by mean and two standard deviations of the model, before it is widened.
-
-    Values rise with the first number; the others point above or below the own place.
-    """
-    gp, side = on_mixed(trust="others")
+@pytest.mark.parametrize("told", np.linspace(-0.45, 0.45, 7).round(3))
+@pytest.mark.parametrize("variance", [1e-3, 0.03])
+def test_the_told_place_is_looked_at_unless_the_own_one_is_better(told, variance):
+    """E104: while the probability that the own one is better, here from draws of the
+    posterior before it is widened, is at most the others' share, v / (v + s)."""
+    gp, side = on_mixed(40, trust="others")
     insight = side.study(gp)
-    own = insight.place.center[NUMBERS].mean() - 0.5
-    sent = packet(MIXED, place=(own + 10.0 * side_of_own, 1e-4))
-    aimed = side.aimed(insight, sent)
+    aimed = side.aimed(insight, packet(MIXED, place=(told, variance)))
     decided = side.decision_posterior(gp, aimed, 1, address())
-    X = side.landmarks(aimed)[-2:]
-    mean, std = decided.local.predict(X)
-    best = int(np.argmax(mean + 2.0 * std))
-    place = (aimed.own, aimed.told)[best]
+    mean, cov = decided.local.joint(side.landmarks(aimed)[-2:])
+    stream = np.random.default_rng(0)
+    draws = stream.multivariate_normal(mean, cov, 200_000, method="eigh")
+    own_is_better = (draws[:, 0] > draws[:, 1]).mean()
+    v = insight.place.variance[NUMBERS]
+    share = (v / (v + variance)).mean()
+    # Else the draws could not tell.
+    assert abs(own_is_better - share) > 0.005
+    place = aimed.own if own_is_better > share else aimed.told
     assert looked_at(decided) == pytest.approx(place.center[NUMBERS])
-    assert not np.array_equal(*X)
 
 
-def test_both_places_are_looked_at_now_and_then():
-    """E104: neither the own place nor the other one is always the better."""
-    picked = set()
-    for told in np.linspace(-0.45, 0.45, 7):
-        gp, side = on_mixed(40, trust="others")
-        aimed = side.aimed(side.study(gp), packet(MIXED, place=(told, 1e-3)))
+@pytest.mark.parametrize(
+    ("num_results", "variance", "is_told"),
+    [(4, 0.01, True), (40, 0.01, False), (12, 1e-4, True), (4, WIDEST, False)],
+)
+def test_how_sure_all_are_decides(num_results, variance, is_told):
+    """E104: few own data leave it to others who are sure, many do not."""
+    gp, side = on_mixed(num_results, trust="others")
+    insight = side.study(gp)
+    for told in (-0.45, -0.15, 0.3):
+        aimed = side.aimed(insight, packet(MIXED, place=(told, variance)))
         decided = side.decision_posterior(gp, aimed, 1, address())
-        is_told = np.allclose(looked_at(decided), aimed.told.center[NUMBERS])
-        picked.add(is_told)
-    assert picked == {False, True}
+        place = aimed.told if is_told else aimed.own
+        assert np.array_equal(looked_at(decided), place.center[NUMBERS])
 
 
 def test_a_packet_whose_trend_is_not_believed_moves_no_place():

@@ -4,9 +4,9 @@ It uploads the coefficients of a trend, as its data alone have them, and where i
 optimum seems to be. The packet is what the other sites say to expect of both. For the
 coefficients that is the prior of its own trend; whether that prior, a vague one or no
 trend at all is used is decided by the evidence of its own data. The place is averaged
-with the own estimate, and the uncertainty is widened there or at the own estimate,
-whichever the model that was decided for finds more promising: a trend tells where to
-look in the large, and close to an optimum it is wrong.
+with the own estimate, and the uncertainty is widened there, or at the own estimate
+where the own data say that it is better: a trend tells where to look in the large, and
+close to an optimum it is wrong.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from scipy.special import ndtr
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.guidance.field import GuidanceField
@@ -64,8 +65,6 @@ NARROWEST = 0.15
 dimensions no search finds a narrower one."""
 STRENGTH = 1.0
 """λ: at the place itself the standard deviation is doubled."""
-OPTIMISM = 2.0
-"""Standard deviations above the mean by which two places are compared."""
 
 Focus = Callable[[Posterior, Place, Points], Posterior]
 """(posterior, place, observed inputs) -> the posterior to decide on."""
@@ -241,10 +240,17 @@ class ShapeAgent:
         return X
 
     def _prefers_told(self, model: Posterior, packet: Aimed) -> bool:
-        """Return whether the model promises more where both estimates meet."""
-        mean, std = model.predict(self._points(packet))
-        bound = mean + OPTIMISM * std
-        return bool(bound[-1] > bound[0])  # E104
+        """Return whether the place told is to be looked at, not the own one.
+
+        The blend has moved by q towards the others because they know the place better
+        than the own data do. The model says how likely it is that this was a mistake.
+        """
+        numbers = self.features.numbers
+        q = 1.0 - np.mean(packet.told.variance[numbers] / packet.own.variance[numbers])
+        mean, cov = model.joint(self._points(packet))
+        variance = cov[0, 0] + cov[-1, -1] - 2.0 * cov[0, -1]
+        gain = (mean[0] - mean[-1]) / np.sqrt(max(variance, SMALLEST * cov[0, 0]))
+        return bool(ndtr(gain) <= q)  # E104
 
     def _blended(self, own: Place, packet: ShapePacket) -> Place:
         """Return the average of the own and the received place."""
