@@ -1,8 +1,9 @@
-"""Time and memory of merging many uploads, by how the centres lie.
+"""Time and memory of one server step with many uploads.
 
     python benchmarks/merge.py [--sizes 1000 10000 100000] [--dim 10]
 
-Each line is measured in a process of its own, so that its peak memory is its own.
+GUIDE's merge, by how the centres lie, and the whole steps of consensus and shape. Each
+line is measured in a process of its own, so that its peak memory is its own.
 """
 
 import argparse
@@ -16,8 +17,14 @@ from collections.abc import Callable
 import numpy as np
 
 from guidefbo.core.arrays import Points
+from guidefbo.core.streams import Streams
 from guidefbo.experiments.commit import stamp
+from guidefbo.server.exchange import build_server
+from guidefbo.server.side import Draws
 from guidefbo.server.strategies.guide.merging import complete_linkage
+from guidefbo.wire.consensus import PeakUpload
+from guidefbo.wire.envelope import Message
+from guidefbo.wire.shape import ShapeUpload
 
 THRESHOLD = 0.05
 KILOBYTES_PER_UNIT = 1 if sys.platform == "linux" else 1 / 1024
@@ -40,14 +47,41 @@ LAYOUTS: dict[str, Callable[[np.random.Generator, int, int], Points]] = {
 the clouds are a few thresholds wide in every direction."""
 
 
+def place_of(rng: np.random.Generator, dim: int) -> PeakUpload:
+    return PeakUpload(
+        mass=1.0,
+        value_score=0.0,
+        center=rng.random(dim),
+        variance=rng.uniform(1e-3, 1.0 / 12.0, dim),
+    )
+
+
+def shape_of(rng: np.random.Generator, dim: int) -> ShapeUpload:
+    return ShapeUpload(
+        kinds=("slopes", "bends", "place"),
+        means=tuple(rng.normal(size=(3, dim))),
+        variances=tuple(rng.uniform(0.01, 1.0, (3, dim))),
+    )
+
+
+STRATEGIES: dict[str, Callable[[np.random.Generator, int], Message]] = {
+    "consensus": place_of,
+    "shape": shape_of,
+}
+"""What a site sends."""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time and memory of merging.")
     sizes = [1_000, 10_000, 20_000, 100_000]
     parser.add_argument("--sizes", type=int, nargs="+", default=sizes)
     parser.add_argument("--dim", type=int, default=10)
-    parser.add_argument("--only", choices=LAYOUTS, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--only", choices=[*LAYOUTS, *STRATEGIES], help=argparse.SUPPRESS
+    )
     arguments = parser.parse_args()
     if arguments.only:
+        measure = step if arguments.only in STRATEGIES else merge
         print(measure(arguments.only, arguments.sizes[0], arguments.dim))
         return
     print("# Merging many uploads\n")
@@ -59,11 +93,17 @@ def main() -> None:
     )
     print("uploads are the ends; clouds a few thresholds wide are the worst between.\n")
     print(f"{stamp()}\n")
-    print("| N | layout | seconds | peak MB | clusters |")
+    print("| N | layout | processor seconds | peak MB | clusters |")
     print("|---|---|---|---|---|")
     for size in arguments.sizes:
         for layout in LAYOUTS:
             print(in_own_process(layout, size, arguments.dim), flush=True)
+    print("\nPackets for all, made of the uploads of all:\n")
+    print("| N | strategy | processor seconds | peak MB |")
+    print("|---|---|---|---|")
+    for size in arguments.sizes:
+        for strategy in STRATEGIES:
+            print(in_own_process(strategy, size, arguments.dim), flush=True)
 
 
 def in_own_process(layout: str, size: int, dim: int) -> str:
@@ -76,16 +116,33 @@ def in_own_process(layout: str, size: int, dim: int) -> str:
     return run.stdout.strip()
 
 
-def measure(layout: str, size: int, dim: int) -> str:
+def merge(layout: str, size: int, dim: int) -> str:
     rng = np.random.Generator(np.random.PCG64(0))
     centers = LAYOUTS[layout](rng, size, dim)
-    begin = time.perf_counter()
+    begin = time.process_time()
     labels = complete_linkage(centers, THRESHOLD)
-    seconds = time.perf_counter() - begin
+    seconds = time.process_time() - begin
+    return f"| {size} | {layout} | {seconds:.2f} | {peak():.0f} | {labels.max() + 1} |"
+
+
+def step(strategy: str, size: int, dim: int) -> str:
+    rng = np.random.Generator(np.random.PCG64(0))
+    uploads = {f"site{n:06}": STRATEGIES[strategy](rng, dim) for n in range(size)}
+    server = build_server(strategy, {})
+    begin = time.process_time()
+    packets = server.aggregate(
+        uploads, 1, Draws(streams=Streams(0), federation="f", t=1)
+    )
+    seconds = time.process_time() - begin
+    if len(packets) != size:
+        raise RuntimeError(f"Expected {size} packets, got {len(packets)}.")
+    return f"| {size} | {strategy} | {seconds:.2f} | {peak():.0f} |"
+
+
+def peak() -> float:
+    """Return the largest memory of this process so far, in megabytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    megabytes = peak * KILOBYTES_PER_UNIT / 1024
-    clusters = labels.max() + 1
-    return f"| {size} | {layout} | {seconds:.2f} | {megabytes:.0f} | {clusters} |"
+    return peak * KILOBYTES_PER_UNIT / 1024
 
 
 if __name__ == "__main__":

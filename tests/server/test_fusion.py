@@ -13,6 +13,7 @@ from guidefbo.server.strategies.consensus.fusion import (
     leave_one_out,
     paule_mandel,
     trimmed,
+    trimmed_without_each,
 )
 from guidefbo.server.strategies.consensus.settings import FUSIONS
 
@@ -192,6 +193,32 @@ def test_leaving_one_out_is_fusing_the_others(name, report):
         alone = FUSIONS[name](y[others][None], v[others][None])
         for part, expected in zip(together, alone, strict=True):
             assert part[n] == pytest.approx(expected[0], rel=1e-12, abs=1e-15)
+
+
+@settings(max_examples=300)
+@given(report=reports(max_sites=12))
+def test_sorting_once_is_fusing_the_others(report):
+    """Ties, two sites, odd and even numbers of them; sums round differently."""
+    y, v = report
+    together = trimmed_without_each(y, v)
+    for n in range(len(y)):
+        others = np.arange(len(y)) != n
+        alone = trimmed(y[others][None], v[others][None])
+        for part, expected in zip(together, alone, strict=True):
+            assert part[n] == pytest.approx(expected[0], rel=1e-10, abs=1e-14)
+
+
+@pytest.mark.parametrize("num_sites", [201, 500])
+def test_many_sites_are_left_out_by_sorting(num_sites, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.clip(rng.normal(0.4, 0.3, (num_sites, 3)), 0.0, 1.0)
+    v = rng.uniform(1e-4, 1 / 12, (num_sites, 3))
+    found = leave_one_out(trimmed, y, v)
+    monkeypatch.setattr(
+        "guidefbo.server.strategies.consensus.fusion.MANY_SITES", num_sites
+    )
+    for a, b in zip(found, leave_one_out(trimmed, y, v), strict=True):
+        assert a == pytest.approx(b, rel=1e-10, abs=1e-14)
 
 
 @pytest.mark.parametrize("name", FUSIONS)
