@@ -13,8 +13,10 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,6 +29,7 @@ from typer.testing import CliRunner
 
 from guidefbo import Agent, Float, Space
 from guidefbo.cli.app import app
+from guidefbo.cli.exchanged import _attempt
 from guidefbo.connect.errors import OfflineError, RefusedError
 from guidefbo.connect.link import connect
 from guidefbo.connect.move import move
@@ -464,6 +467,51 @@ def test_a_daemon_goes_on_and_ends_cleanly(tmp_path):
     assert "handed over: what was learnt from 5 results" in said
     assert "cannot be reached" in complained
     assert "ended; no letter was left half-way" in complained
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_daemon_comes_back_when_it_is_asked_to(tmp_path, status):
+    """Retry-After is longer than the interval, so that one letter comes."""
+    host = Host(tmp_path / "host")
+    with host.serving() as where:
+        link = join_all(host, where, tmp_path / "sites", ("a",))["a"]
+        port = int(where.rpartition(":")[2])
+    asked = []
+
+    class Busy(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            asked.append(time.monotonic())
+            body = b'{"error": "rate_limited", "message": "Too many."}'
+            self.send_response(status)
+            self.send_header("Retry-After", "4" if len(asked) == 1 else "99999")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args):
+            pass
+
+    server = HTTPServer(("127.0.0.1", port), Busy)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    daemon = subprocess.Popen(
+        [*COMMAND, "sync", str(link.places.file), "--every", "1s", "--mail-only"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_for(lambda: len(asked) == 2)
+        # Whatever a coordinator asks for, an hour is the most.
+        assert _attempt(link.places.file, False, 0.0, 5.0) == 3600.0
+    finally:
+        daemon.terminate()
+        daemon.communicate(timeout=30)
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert asked[1] - asked[0] >= 4.0
+    assert len(asked) == 3
 
 
 def wait_for(holds, seconds=60.0):

@@ -315,8 +315,9 @@ def test_upload_that_does_not_fit_is_left_out_and_counted_out(world):
     for site in sites[:3]:
         world.ok(site.exchange(1))
     form = json.loads(make_upload("flat", 1))
-    form["body"]["center"] = [0.5]
-    form["body"]["variance"] = [0.01]
+    # Of the space, and of another setting than the other sites.
+    del form["body"]["variance"]
+    form["body"]["covariance"] = [0.01, 0.0, 0.01]
     said = world.ok(sites[3].exchange(upload=json.dumps(form)))
     assert said["packet"] is None
     assert said["reason"].startswith("left out: expected diagonal components")

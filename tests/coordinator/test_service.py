@@ -14,6 +14,8 @@ from tests.coordinator.running import run, serving
 from tests.coordinator.world import Site, World, checked, read_packet
 
 from guidefbo.coordinator import host
+from guidefbo.coordinator.limits import Buckets
+from guidefbo.coordinator.refusal import Refusal
 from guidefbo.wire.letter import peek
 
 ROOT = Path(__file__).parents[2]
@@ -347,6 +349,17 @@ def test_rates_are_limited_by_site_and_by_address(tmp_path):
         # Health is asked for by machines of one's own.
         assert client.get(service.url + "/healthz").status_code == 200
     world.close()
+
+
+def test_rate_below_one_lets_letters_pass():
+    now = [0.0]
+    desk = Buckets(rate=0.1, burst=max(4.0 * 0.1, 1.0), clock=lambda: now[0])
+    desk.take("north")
+    with pytest.raises(Refusal) as refused:
+        desk.take("north")
+    assert refused.value.retry_after == pytest.approx(10.0)
+    now[0] = 10.0
+    desk.take("north")
 
 
 def test_plain_http_stays_on_this_machine(tmp_path):

@@ -21,6 +21,7 @@ from guidefbo.core.files import OutputError
 from guidefbo.core.lock import exclusive, lock_path
 from guidefbo.wire.envelope import MAX_BYTES, MAX_SEQUENCE
 from guidefbo.wire.letter import MAX_LETTER
+from guidefbo.wire.succession import MAX_SUCCESSIONS, newest_key
 
 MAX_FILE = 2 * MAX_LETTER
 """Longest file of a mailbox."""
@@ -181,9 +182,31 @@ class Mailbox:
         path = self.path / "packet.json"
         write_form(path, "guidefbo-incoming", asdict(incoming), mode=self.mode)
 
+    def newest_key(self, key: str) -> str:
+        """Return the coordinator's key that followed the one in the link, if one did.
+
+        What is kept here are letters that prove it: who may write into the mailbox
+        cannot make the site trust a key that the coordinator has not vouched for.
+        """
+        return newest_key(key, self._successions())
+
+    def add_successions(self, letters: list[str]) -> None:
+        """Keep letters that prove which key followed which."""
+        known = [*self._successions(), *letters][-MAX_SUCCESSIONS:]
+        path = self.path / "successions.json"
+        write_form(path, "guidefbo-successions", {"letters": known}, mode=self.mode)
+
+    def _successions(self) -> list[str]:
+        path = self.path / "successions.json"
+        if not path.exists():
+            return []
+        kind = "guidefbo-successions"
+        return read_form(path, kind, {"letters"}, limit=MAX_FILE)["letters"]
+
     def forget(self) -> None:
         """Remove the packet and the letter under way; numbers go on."""
-        (self.path / "packet.json").unlink(missing_ok=True)
+        for name in ("packet.json", "successions.json"):
+            (self.path / name).unlink(missing_ok=True)
         self.withdraw()
         self.set_state(State(number=self.state().number))
 

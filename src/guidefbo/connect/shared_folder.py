@@ -44,8 +44,8 @@ class FolderTransport:
             return found
         try:
             question.parent.mkdir(parents=True, exist_ok=True)
-            if not question.exists():
-                write_atomically(question, post.data)
+            if not question.is_file() or question.is_symlink():
+                write_atomically(question, post.data, is_followed=False)
         except OSError as error:
             raise OfflineError(
                 f"Cannot write into {question.parent}: {error.strerror or error}. May "

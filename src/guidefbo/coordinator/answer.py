@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from guidefbo.coordinator.federation import signing_key
+from guidefbo.coordinator.federation import (
+    MAX_BODY,
+    find_federation,
+    list_successions,
+    signing_key,
+)
 from guidefbo.coordinator.limits import Buckets
 from guidefbo.coordinator.metrics import Metrics
 from guidefbo.coordinator.points import reached
@@ -19,6 +24,7 @@ from guidefbo.coordinator.store import Store, StoreError
 from guidefbo.coordinator.work import Outcome, process
 from guidefbo.coordinator.writer import RETRY, Writer
 from guidefbo.core.errors import WireError
+from guidefbo.core.names import is_name
 from guidefbo.wire.letter import JOIN, REFUSAL, Letter, read_letter, seal
 
 BURST = 4.0
@@ -95,6 +101,16 @@ class Desk:
             stored.add_done_callback(partial(_then, finish))
         return answered
 
+    def limit_of(self, federation: str | None) -> int:
+        """Return the most bytes of a request to a federation, or to none yet."""
+        if federation is None or not is_name(federation):
+            return MAX_BODY
+        with self.store.reading() as connection:
+            try:
+                return find_federation(connection, federation).max_body
+            except Refusal:
+                return MAX_BODY
+
     def answer(self, data: bytes, *, limit: int, is_sealed: bool = False) -> Answered:
         """Answer a letter, and wait for it."""
         return self.receive(data, limit=limit, is_sealed=is_sealed).result()
@@ -134,6 +150,7 @@ class Desk:
             try:
                 with self.store.reading() as connection:
                     key = signing_key(connection)
+                    successions = list_successions(connection)
             except (StoreError, Refusal):
                 pass
             else:
@@ -143,6 +160,7 @@ class Desk:
                     "site": letter.payload["site"],
                     "number": letter.number,
                     "answers": letter.digest,
+                    "successions": successions,
                     "error": outcome.code,
                     "message": str(outcome),
                 }
@@ -193,7 +211,7 @@ def open_desk(store: Store, *, rate: float) -> Desk:
     return Desk(
         store=store,
         writer=writer,
-        buckets=Buckets(rate=rate, burst=BURST * rate),
+        buckets=Buckets(rate=rate, burst=max(BURST * rate, 1.0)),
         metrics=metrics,
     )
 

@@ -6,12 +6,32 @@ They are per process: behind several processes a caller gets as many times as mu
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from ipaddress import IPv6Address
 from threading import Lock
 
 from guidefbo.coordinator.refusal import Refusal
 
 MAX_CALLERS = 100_000
 """Most callers remembered; whoever was seen longest ago is forgotten first."""
+
+
+def network_of(address: str) -> str:
+    """Return what is counted as one caller: an address, of IPv6 its network of 64 bits.
+
+    Who has one address of IPv6 usually has all of its network.
+
+    >>> network_of("192.0.2.7"), network_of("2001:db8:1:2:3:4:5:6")
+    ('192.0.2.7', '2001:db8:1:2::')
+    """
+    if ":" not in address:
+        return address
+    try:
+        whole = IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if whole.ipv4_mapped is not None:
+        return str(whole.ipv4_mapped)
+    return str(IPv6Address(int(whole) >> 64 << 64))
 
 
 class Buckets:

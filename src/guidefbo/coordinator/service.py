@@ -4,6 +4,7 @@ import asyncio
 import base64
 import binascii
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -27,7 +28,7 @@ from guidefbo.coordinator.federation import (
     signing_key,
 )
 from guidefbo.coordinator.host import overview
-from guidefbo.coordinator.limits import Buckets
+from guidefbo.coordinator.limits import Buckets, network_of
 from guidefbo.coordinator.members import reader_of
 from guidefbo.coordinator.metrics import Metrics
 from guidefbo.coordinator.pages import describe_sites, status_page
@@ -35,7 +36,6 @@ from guidefbo.coordinator.refusal import Refusal
 from guidefbo.coordinator.shapes import reference
 from guidefbo.coordinator.store import StoreError
 from guidefbo.coordinator.tables import federations
-from guidefbo.core.names import is_name
 from guidefbo.wire.letter import JOIN
 
 NUM_READERS = 8
@@ -81,7 +81,7 @@ def _take_letters(app: FastAPI, desk: Desk, config: Config) -> None:
             name = request.path_params.get("federation")
 
             async def limit() -> int:
-                return await run_in_threadpool(_limit_of, desk, name)
+                return await run_in_threadpool(desk.limit_of, name)
 
             data = await read_body(request, limit, config.timeout)
             receive = partial(
@@ -116,14 +116,6 @@ def _take_letters(app: FastAPI, desk: Desk, config: Config) -> None:
             response_class=Response,
             openapi_extra=_letter_schema(purpose),
         )
-
-
-def _limit_of(desk: Desk, name: str | None) -> int:
-    """Return the most bytes of a request to a federation."""
-    if name is None or not is_name(name):
-        return MAX_BODY
-    with desk.store.reading() as connection:
-        return find_federation(connection, name).max_body
 
 
 def _answer_readers(app: FastAPI, desk: Desk) -> None:
@@ -264,7 +256,8 @@ def _guard(app: FastAPI, desk: Desk, config: Config) -> None:
 
     for kind in (Refusal, HTTPException, StoreError):
         app.add_exception_handler(kind, refuse)
-    buckets = Buckets(rate=config.rate_address, burst=2 * config.rate_address)
+    rate = config.rate_address
+    buckets = Buckets(rate=rate, burst=max(2.0 * rate, 1.0))
     app.add_middleware(_Gate, buckets=buckets, metrics=desk.metrics)
 
 
@@ -292,7 +285,7 @@ class _Gate:
         try:
             # Health is asked for by machines of one's own.
             if scope["path"] != "/healthz":
-                self._buckets.take(client[0] if client else "")
+                self._buckets.take(network_of(client[0] if client else ""))
         except Refusal as refusal:
             await _refuse(refusal)(scope, receive, counted)
         else:
@@ -312,7 +305,7 @@ def _refuse(refusal: Refusal) -> Response:
 def _respond(answered: Answered) -> Response:
     headers: dict[str, str] = {}
     if answered.retry_after is not None:
-        headers["Retry-After"] = str(max(1, round(answered.retry_after)))
+        headers["Retry-After"] = str(max(1, math.ceil(answered.retry_after)))
     if answered.status == 401:
         headers["WWW-Authenticate"] = 'Basic realm="guidefbo"'
     return Response(
