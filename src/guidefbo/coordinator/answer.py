@@ -15,7 +15,7 @@ from guidefbo.coordinator.federation import (
     list_successions,
     signing_key,
 )
-from guidefbo.coordinator.limits import Buckets
+from guidefbo.coordinator.limits import Buckets, network_of
 from guidefbo.coordinator.metrics import Metrics
 from guidefbo.coordinator.points import reached
 from guidefbo.coordinator.refusal import Refusal
@@ -52,6 +52,8 @@ class Desk:
     writer: Writer
     buckets: Buckets
     """Of sites."""
+    claims: Buckets
+    """Of what an address says in the name of a site, before its signature is read."""
     metrics: Metrics
 
     def receive(
@@ -62,6 +64,7 @@ class Desk:
         purpose: str | None = None,
         federation: str | None = None,
         is_sealed: bool = False,
+        address: str | None = None,
     ) -> "Future[Answered]":
         """Take a letter; its answer is there once everything is on disk.
 
@@ -71,6 +74,7 @@ class Desk:
             purpose: What the door is for; None: for all letters.
             federation: Whose door it is; None: everybody's.
             is_sealed: Whether a refusal is a signed letter too.
+            address: Where it comes from, None where that is not known.
         """
         began = time.perf_counter()
         answered: Future[Answered] = Future()
@@ -86,8 +90,10 @@ class Desk:
             answered.set_result(self._dress(outcome, letter, is_sealed))
 
         try:
+            letter = _read(data, limit, purpose, federation)
+            if address is not None:
+                self._hear(letter, address)
             with self.writer.arriving():
-                letter = _read(data, limit, purpose, federation)
                 with self.store.reading() as connection:
                     request = authenticate(connection, letter)
                 self.buckets.take(request.whose)
@@ -100,6 +106,16 @@ class Desk:
         else:
             stored.add_done_callback(partial(_then, finish))
         return answered
+
+    def _hear(self, letter: Letter, address: str) -> None:
+        """Refuse what comes too often, before it costs anything.
+
+        Nobody knows yet whether the site itself speaks: it is counted together with the
+        address, so that from elsewhere nobody can use up what a site may send.
+        """
+        said = letter.payload
+        caller = network_of(address), said["federation"], said["site"]
+        self.claims.take(caller)
 
     def limit_of(self, federation: str | None) -> int:
         """Return the most bytes of a request to a federation, or to none yet."""
@@ -212,6 +228,7 @@ def open_desk(store: Store, *, rate: float) -> Desk:
         store=store,
         writer=writer,
         buckets=Buckets(rate=rate, burst=max(BURST * rate, 1.0)),
+        claims=Buckets(rate=2.0 * rate, burst=max(2.0 * BURST * rate, 2.0)),
         metrics=metrics,
     )
 
