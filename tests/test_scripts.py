@@ -226,6 +226,16 @@ def test_coordinator_on_postgres(tmp_path):
     check_table(tmp_path / "coordinator.md", 6 + 2 + 1 + 3 + 2)
 
 
+@pytest.mark.slow
+def test_endurance(tmp_path):
+    words = ("--parts", "points,requests", "--share", "0.02", "--write")
+    said = start("scripts/endurance.py", *words, "--out", str(tmp_path))
+    page = (tmp_path / "endurance.md").read_text()
+    assert page.count("| yes |") == 2
+    assert "kills in backup: 1" in page
+    assert "cases: 1,200" in said
+
+
 def test_compare_methods(tmp_path):
     words = ("--jobs", 1, "--records", tmp_path / "r", "--out", tmp_path, "--toy")
     text = start("scripts/compare_methods.py", "--seeds", 0, *words)

@@ -18,6 +18,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from ipaddress import ip_address
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -37,6 +38,7 @@ from guidefbo.connect.places import Places
 
 SITES = ("a", "b", "c")
 NUM_ROUNDS = int(os.environ.get("GUIDEFBO_ROUNDS", "12"))
+NUM_KILLS = int(os.environ.get("GUIDEFBO_KILLS", "40"))
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "federation.md"
 
 
@@ -158,12 +160,44 @@ def test_a_client_killed_anywhere_asks_the_same(tmp_path):
         assert list(link.places.mail.glob(".*")) == []
 
 
+@pytest.mark.slow
+def test_a_client_killed_many_times_sends_everything_once(tmp_path, record_property):
+    """Two sites write; every exchange dies at another point and is done again."""
+    host = Host(tmp_path / "host")
+    told, kills = 3, 0
+    with host.serving() as where:
+        links = join_all(host, where, tmp_path / "sites", ("a", "b"))
+        for link in links.values():
+            tell_some(link.places.file, told)
+        for point in cycle(range(36)):
+            if kills >= NUM_KILLS:
+                break
+            if point == 0:
+                told += 1
+                for link in links.values():
+                    tell_some(link.places.file, 1)
+            for link in links.values():
+                kills += not killed(link.sync, point)
+        for link in links.values():
+            assert link.sync().is_online
+            audit = {entry.event for entry in link.mailbox.audit.entries()}
+            assert "torn" not in audit
+            assert link.mailbox.state().pending is None
+            assert list(link.places.mail.glob(".*")) == []
+        sites = without_times(host.sites())[1:]
+    # Of every result once, and of the newest ones last.
+    for name, state, _, sequence in sites:
+        assert (state, sequence) == ("joined", str(told)), name
+    record_property("kills of a site's client", kills)
+    record_property("results told", 2 * told)
+
+
 def without_times(text):
     return [line.split()[:4] for line in text.splitlines()]
 
 
 @pytest.mark.slow
-def test_a_long_campaign_with_kills_on_both_sides(tmp_path):
+def test_a_long_campaign_with_kills_on_both_sides(tmp_path, record_property):
     """Four sites, many rounds: suggestions of the interrupted one are the quiet's."""
     sites = ("a", "b", "c", "d")
     quiet, loud = Host(tmp_path / "quiet"), Host(tmp_path / "loud")
@@ -214,6 +248,9 @@ def test_a_long_campaign_with_kills_on_both_sides(tmp_path):
         service.wait()
         service.stdout.close()
     assert kill.kills >= min(NUM_ROUNDS, 20)
+    record_property("rounds of four sites", NUM_ROUNDS)
+    record_property("kills of a site's client", kill.kills)
+    record_property("kills of the coordinator", calls // 10)
 
 
 @pytest.fixture(scope="module")

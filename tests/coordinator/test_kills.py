@@ -58,7 +58,9 @@ def letters_of(sites, num_rounds):
         ),
     ],
 )
-def test_killed_service_gives_the_answers_of_a_quiet_one(tmp_path, point, num_kills):
+def test_killed_service_gives_the_answers_of_a_quiet_one(
+    tmp_path, point, num_kills, record_property
+):
     address, quiet, sites, key = hosted_copy(tmp_path, ["north", "south", "west"])
     num_rounds = 2 + num_kills
     letters = letters_of(sites, num_rounds)
@@ -84,6 +86,8 @@ def test_killed_service_gives_the_answers_of_a_quiet_one(tmp_path, point, num_ki
     service.stop()
     assert killed == num_kills
     assert got == expected
+    record_property(f"kills {point}", killed)
+    record_property("letters", len(letters))
     world = World(address, create=False)
     seen = host.overview(world.store, "reaction")
     assert seen.federation.round == len(letters)
@@ -95,7 +99,7 @@ def test_killed_service_gives_the_answers_of_a_quiet_one(tmp_path, point, num_ki
 
 
 @many
-def test_killed_migration_leaves_nothing_or_all(tmp_path, num_kills):
+def test_killed_migration_leaves_nothing_or_all(tmp_path, num_kills, record_property):
     space = tmp_path / "space.toml"
     space.write_text('[parameters.x]\ntype = "float"\nlow = 0\nhigh = 1\n')
     create = ("federation", "create", "f", "space.toml", "--goal", "max")
@@ -105,10 +109,13 @@ def test_killed_migration_leaves_nothing_or_all(tmp_path, num_kills):
     assert run(*create, cwd=tmp_path).returncode == 0
     listed = run("federation", "list", cwd=tmp_path).stdout
     assert "f     open" in listed
+    record_property("kills in migration", num_kills)
 
 
 @many
-def test_killed_backup_leaves_no_file_of_that_name(tmp_path, num_kills):
+def test_killed_backup_leaves_no_file_of_that_name(
+    tmp_path, num_kills, record_property
+):
     world = World(str(tmp_path / "guidefbo.db"))
     (north,) = world.joined("north")
     world.ok(north.exchange(1))
@@ -118,6 +125,7 @@ def test_killed_backup_leaves_no_file_of_that_name(tmp_path, num_kills):
         assert not (tmp_path / "copy.db").exists()
     assert run(*backup, cwd=tmp_path).returncode == 0
     assert not list(tmp_path.glob(".copy*"))
+    record_property("kills in backup", num_kills)
     copy = World(str(tmp_path / "copy.db"), create=False)
     assert host.overview(copy.store, "reaction").federation.round == 1
     copy.close()
@@ -125,7 +133,7 @@ def test_killed_backup_leaves_no_file_of_that_name(tmp_path, num_kills):
 
 
 @many
-def test_killed_turn_answers_again(tmp_path, num_kills):
+def test_killed_turn_answers_again(tmp_path, num_kills, record_property):
     world = World(str(tmp_path / "guidefbo.db"))
     (north,) = world.joined("north")
     folder = tmp_path / "share"
@@ -137,6 +145,7 @@ def test_killed_turn_answers_again(tmp_path, num_kills):
         assert done.returncode == -9
         assert path.exists()
         assert not out(folder, path).exists()
+    record_property("kills before folder answer", num_kills)
     assert run(*turn, cwd=tmp_path).stdout == "1 letters answered\n"
     checked(out(folder, path).read_bytes(), letter, world.public_key)
     assert host.overview(world.store, "reaction").federation.round == 1
@@ -208,7 +217,7 @@ def finish(clients):
 
 
 @few_and_many
-def test_kills_at_any_moment_under_load(tmp_path, num_kills):
+def test_kills_at_any_moment_under_load(tmp_path, num_kills, record_property):
     world = World(str(tmp_path / "guidefbo.db"))
     sites = world.joined(*(f"s{n}" for n in range(4)))
     chance = random.Random(5)
@@ -221,7 +230,7 @@ def test_kills_at_any_moment_under_load(tmp_path, num_kills):
         for _ in range(num_kills):
             # Not before somebody was answered, then at any moment.
             before = sum(client.acknowledged for client in clients)
-            wait_for(lambda n=before: sum(c.acknowledged for c in clients) > n + 3)
+            wait_for(lambda n=before: sum(c.acknowledged for c in clients) > n + 3, 120)
             time.sleep(chance.uniform(0.0, 0.3))
             service.kill()
             service.stop()
@@ -232,7 +241,10 @@ def test_kills_at_any_moment_under_load(tmp_path, num_kills):
     finally:
         finish(clients)
         service.stop()
-    assert check_nothing_lost(world, clients) > 4 * num_kills
+    total = check_nothing_lost(world, clients)
+    assert total > 4 * num_kills
+    record_property("kills of the coordinator", num_kills)
+    record_property("acknowledged uploads", total)
     world.close()
 
 
@@ -290,7 +302,7 @@ def test_clock_that_jumps(small, monkeypatch):
 
 
 @pytest.mark.slow
-def test_restart_with_many_messages(tmp_path):
+def test_restart_with_many_messages(tmp_path, record_property):
     """A start reads what it needs, not what is stored."""
     from sqlalchemy import insert
 
@@ -320,5 +332,8 @@ def test_restart_with_many_messages(tmp_path):
         with world.store.writing() as connection:
             connection.execute(insert(uploads), rows)
     full = min(seconds_to_an_answer() for _ in range(3))
+    record_property("messages", NUM_MESSAGES)
+    record_property("seconds to an answer, empty", round(empty, 2))
+    record_property("seconds to an answer, full", round(full, 2))
     assert full < max(2.0, 1.5 * empty), (empty, full)
     world.close()
