@@ -121,6 +121,7 @@ def run(part: Part, share: float) -> Seen:
         report = Path(folder) / "report.xml"
         words = ["-q", "-n0", "-m", "slow", part.file, "-k", part.names]
         words += ["-p", "no:cacheprovider", f"--junitxml={report}"]
+        words += ["-o", "junit_family=xunit1"]
         words += [f"--basetemp={folder}/work"]
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *words],
