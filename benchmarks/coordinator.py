@@ -1,13 +1,15 @@
 """Load a coordinator: letters a second, time to an answer, many sites, a flood.
 
-    python benchmarks/coordinator.py [--postgres] [--work DIR] [--write] [--out DIR]
-        [--connections 200] [--rounds 10] [--sites 1000] [--many 10000] [--toy]
+    python benchmarks/coordinator.py [--postgres] [--flower PYTHON] [--work DIR]
+        [--write] [--out DIR] [--connections 200] [--rounds 10] [--sites 1000]
+        [--many 10000] [--toy]
 
 The coordinator is `guidefbo serve` in a process of its own, with signatures and syncs
 to disk as always; letters are signed before the clock starts. How often a disk syncs
 differs by orders of magnitude between machines, so it is printed, and the rates stand
 beside those of a handler that stores nothing. `--work` says on which disk the store
 lies; `--postgres` adds two coordinators in front of one PostgreSQL beside one;
+`--flower` the same messages through Flower's store, with a Python that has flwr 1.41;
 `--write` writes coordinator.md, into docs/results unless told otherwise; `--toy` takes
 seconds and measures nothing.
 """
@@ -126,7 +128,35 @@ def processor_of(got: Load) -> str:
     return f"{1000 * got.processor / len(got.latencies):.1f}"
 
 
-def promise_rows(sizes: Sizes, folder: Path, syncs: float) -> list[str]:
+def through_flower(
+    python: str, found: list[load.Site], folder: Path
+) -> tuple[Load, str]:
+    """Return what became of the same messages in Flower's store, and its version."""
+    uploads = {site.name: site.upload().encode() for site in found}
+    terms = Terms(federation="f0", space=load.PRINT, strategy="guide")
+    server = find_server("guide")().build()
+    packets = exchange(server, uploads, t=1, seed=0, terms=terms).packets
+    messages = [
+        (k, uploads[site.name].decode(), packets[site.name].decode())
+        for k, site in enumerate(found)
+    ]
+    (folder / "messages.json").write_text(json.dumps(messages))
+    script = Path(__file__).with_name("coordinator_flower.py")
+    words = [python, script, folder / "messages.json", folder / "flower.db"]
+    # Without this project's packages: it has its own.
+    mine = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    done = subprocess.run(
+        list(map(str, words)), stdout=subprocess.PIPE, check=True, text=True, env=mine
+    )
+    said = json.loads(done.stdout)
+    times = said["latencies"]
+    got = Load(latencies=times, seconds=sum(times), processor=said["processor"])
+    return got, said["version"]
+
+
+def promise_rows(
+    sizes: Sizes, folder: Path, syncs: float, flower: str | None
+) -> list[str]:
     lines = [
         "## What each promise costs",
         "",
@@ -184,6 +214,19 @@ def promise_rows(sizes: Sizes, folder: Path, syncs: float) -> list[str]:
             made = transactions(service)
         got.require_answers(public)
         lines.append(row(name, got, made))
+    if flower is not None:
+        say("through Flower's store")
+        found, _ = settle(str(folder / "flower-sites.db"), sizes.connections)
+        got, version = through_flower(flower, found, folder)
+        lines.append(row(f"an upload and its packet through flwr {version}", got))
+        lines += [
+            "",
+            "The last row is Flower's message store on SQLite in one process, one "
+            "exchange after the other: a message of the server is stored and taken, "
+            "the reply is stored and taken. It has no network, no signature and no "
+            "aggregate in it and does not sync every commit; the processes, polls and "
+            "the network of a deployment come on top.",
+        ]
     return lines
 
 
@@ -440,6 +483,7 @@ def main() -> None:
     parser.add_argument("--many", type=int, default=10_000, help="in 50 times fewer")
     parser.add_argument("--seconds", type=float, default=15.0, help="of a flood")
     parser.add_argument("--postgres", action="store_true", help="as well")
+    parser.add_argument("--flower", metavar="PYTHON", help="one that has flwr 1.41")
     parser.add_argument("--work", type=Path, help="folder on the disk to be measured")
     parser.add_argument("--write", action="store_true", help="coordinator.md to --out")
     parser.add_argument("--out", type=Path, default=RESULTS, help="docs/results")
@@ -469,8 +513,9 @@ def main() -> None:
             if (value := getattr(given, option)) != parser.get_default(option)
         ]
         is_said = given.postgres * ["--postgres "] + given.toy * ["--toy "]
+        is_said += ["--flower PYTHON "] if given.flower else []
         lines = head(syncs, "".join(changed + is_said))
-        lines += ["", *promise_rows(sizes, folder, syncs)]
+        lines += ["", *promise_rows(sizes, folder, syncs, given.flower)]
         lines += ["", *site_rows(sizes, folder)]
         lines += ["", *aggregate_rows(sizes, folder)]
         lines += ["", *flood_rows(sizes, folder)]
