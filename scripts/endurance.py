@@ -78,6 +78,13 @@ PARTS = {
         names="test_kills_at_any_moment",
         counts={"GUIDEFBO_KILLS": 500},
     ),
+    "outage": Part(
+        text="PostgreSQL ended for a minute while four sites write: 503 with a "
+        "sentence, then all go on and nothing acknowledged is lost",
+        file=KILLS,
+        names="test_database_that_is_gone_for_a_minute",
+        counts={"GUIDEFBO_OUTAGE": 60},
+    ),
     "sequences": Part(
         text="Any sequence of joins, uploads, repeats, leaves, revocations and "
         "restarts ends where a small model of it ends",

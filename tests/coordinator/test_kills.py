@@ -1,12 +1,14 @@
 """Kills at named moments and at any moment: nothing acknowledged is lost.
 
 GUIDEFBO_KILLS says how often each long test kills, GUIDEFBO_MESSAGES how many messages
-a store has at a restart; before a release they are 20 (and once 1000) and 1000000.
+a store has at a restart, GUIDEFBO_OUTAGE for how many seconds a database is gone;
+scripts/endurance.py has those of a release.
 """
 
 import os
 import random
 import shutil
+import signal
 import threading
 import time
 
@@ -25,6 +27,7 @@ from guidefbo.wire.letter import open_letter, read_letter
 UNLIMITED = ("--rate-site", "0", "--rate-address", "0")
 NUM_KILLS = int(os.environ.get("GUIDEFBO_KILLS", "6"))
 NUM_MESSAGES = int(os.environ.get("GUIDEFBO_MESSAGES", "100000"))
+NUM_SECONDS = int(os.environ.get("GUIDEFBO_OUTAGE", "5"))
 few_and_many = pytest.mark.parametrize(
     "num_kills", [1, pytest.param(NUM_KILLS, marks=pytest.mark.slow)]
 )
@@ -284,6 +287,42 @@ def test_two_services_in_front_of_one_database(new_database):
         for thread in threads:
             thread.join()
         assert sorted(results) == [200] + [403] * 5
+    world.close()
+
+
+@pytest.mark.slow
+def test_database_that_is_gone_for_a_minute(mortal_postgres, record_property):
+    """The server ends while sites write: sentences meanwhile, then all go on."""
+    mortal_postgres.psql("CREATE DATABASE gone;")
+    world = World(mortal_postgres.get_uri(database="gone"))
+    sites = world.joined(*(f"s{n}" for n in range(4)))
+    with serving(world.address, *UNLIMITED) as service:
+        clients = [Client(site, [service.url], world.public_key) for site in sites]
+        for client in clients:
+            client.start()
+        try:
+            wait_for(lambda: sum(c.acknowledged for c in clients) > 8)
+            # At once, as when its machine is switched off.
+            os.kill(mortal_postgres.get_pid(), signal.SIGQUIT)
+            began = time.monotonic()
+            wait_for(lambda: service.get("/healthz").status_code == 503)
+            told = set()
+            while time.monotonic() - began < NUM_SECONDS:
+                got = service.get("/healthz")
+                told.add((got.status_code, got.json()["error"]))
+                assert "store does not answer" in got.json()["message"]
+                assert int(got.headers["retry-after"]) >= 1
+                time.sleep(0.2)
+            assert told == {(503, "unavailable")}
+            before = sum(client.acknowledged for client in clients)
+            mortal_postgres.ensure_postgres_running()
+            wait_for(lambda: sum(c.acknowledged for c in clients) > before + 8, 60)
+            assert service.process.poll() is None
+        finally:
+            finish(clients)
+    total = check_nothing_lost(world, clients)
+    record_property("seconds without a database", NUM_SECONDS)
+    record_property("acknowledged uploads", total)
     world.close()
 
 
