@@ -532,3 +532,16 @@ def test_worlds_with_other_secrets_draw_otherwise(tmp_path):
         packets.add(str(read_packet(said["packet"]).body.components.centers))
         made.close()
     assert len(packets) > 1
+
+
+def test_uploads_of_a_site_do_not_fill_the_disk(world, monkeypatch):
+    monkeypatch.setattr("guidefbo.coordinator.members.MAX_KEPT", 5)
+    monkeypatch.setattr("guidefbo.coordinator.work.PRUNE_EVERY", 4)
+    north, south = world.joined("north", "south")
+    world.ok(south.exchange(1))
+    for sequence in range(1, 30):
+        assert world.ok(north.exchange(sequence))["accepted"] == sequence
+    assert 6 <= count_uploads(world) <= 5 + 4 + 1
+    newest = stored(world)[2]
+    assert newest["north"][0] == make_upload("north", 29).encode()
+    assert newest["south"][0] == make_upload("south", 1).encode()

@@ -48,6 +48,8 @@ class AuditLog:
         line = json.dumps({"event": event, "at": at, **fields}, allow_nan=False)
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+            # A link would lead to a file that is no log.
+            flags |= getattr(os, "O_NOFOLLOW", 0)
             is_new = not self.path.exists()
             handle = os.open(self.path, flags, self.mode)
             try:

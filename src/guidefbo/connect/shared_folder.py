@@ -42,6 +42,11 @@ class FolderTransport:
         found = _take(answer)
         if found is not None:
             return found
+        if any((self.folder / "in" / part).is_symlink() for part in place.parents):
+            raise OfflineError(
+                f"{question.parent} is a link to another place, and no letter goes "
+                "there. Who may write into the share?"
+            )
         try:
             question.parent.mkdir(parents=True, exist_ok=True)
             if not question.is_file() or question.is_symlink():

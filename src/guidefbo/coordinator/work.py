@@ -27,6 +27,8 @@ from guidefbo.coordinator.request import Request
 from guidefbo.wire.keys import SigningKey
 from guidefbo.wire.letter import JOIN, seal
 
+PRUNE_EVERY = 256
+"""Changes of a federation after which those who sent last lose their oldest uploads."""
 Outcome = bytes | Refusal
 """The signed answer, or why there is none."""
 
@@ -64,6 +66,10 @@ class _Ledger:
         members.add_uploads(connection, self.uploads)
         if self.federation.round != self.was:
             set_round(connection, self.federation.name, self.federation.round)
+        if self.federation.round // PRUNE_EVERY != self.was // PRUNE_EVERY:
+            # Whoever fills the disk is found sooner or later.
+            for upload in self.uploads:
+                members.prune_uploads(connection, upload.federation, upload.site)
 
 
 def process(connection: Connection, requests: Sequence[Request]) -> list[Outcome]:
