@@ -7,7 +7,8 @@ Run by itself, this file is what stands beside the coordinator in coordinator.py
 
 `bare` answers every letter with itself, `signed` checks its signature and signs an
 answer; both store nothing. `flood` sends one site's letters as fast as they are
-answered, from another address of this machine, and prints what it got.
+answered, from another address of this machine, and prints what it got. Where an answer
+takes long it does not wait: it closes the connection and comes over a new one.
 """
 
 import asyncio
@@ -52,6 +53,8 @@ PATIENCE = 120.0
 """Seconds after which an answer is no longer waited for."""
 FLOODER = "127.0.0.2"
 """The address a flood comes from."""
+IMPATIENCE = 0.05
+"""Seconds for which a flood waits for an answer before it comes again."""
 Queue = list[tuple[bytes, bytes]]
 """Letters of one connection, in order, and the same as HTTP requests."""
 
@@ -245,7 +248,8 @@ def serving(store: str, folder: Path, *options: str) -> Generator[Process, None,
     limits = () if "--rate-site" in options else ("--rate-site", "0")
     limits += () if "--rate-address" in options else ("--rate-address", "0")
     words = ("-m", "guidefbo", "serve", "--store", store, "--port", "0")
-    words += ("--max-connections", "20000", *limits, *options)
+    wires = () if "--connections-address" in options else ("--connections-address", "0")
+    words += ("--max-connections", "20000", *limits, *wires, *options)
     process = Process(*words, log=folder / "serve.log")
     try:
         yield process
@@ -396,9 +400,12 @@ async def _flood(port: int, letters: Sequence[bytes], seconds: float, num: int) 
                 continue
             try:
                 while time.perf_counter() < end:
-                    status, _ = await asyncio.wait_for(ask(wire, next(supply)), 10.0)
+                    request = ask(wire, next(supply))
+                    status, _ = await asyncio.wait_for(request, IMPATIENCE)
                     statuses[str(status)] += 1
-            except (OSError, EOFError, TimeoutError):
+            except TimeoutError:
+                statuses["not waited for"] += 1
+            except (OSError, EOFError):
                 statuses["cut off"] += 1
             await close([wire])
 

@@ -6,6 +6,7 @@ with the shape checks, which is faster. All write to a temporary folder.
 
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -37,6 +38,7 @@ ELSEWHERE = {
     "fedhpo_graph": "tests/test_fedhpo_scripts.py",
     "reference_torch": "imported by activity",
     "coordinator_load": "imported by coordinator",
+    "coordinator_flower": "started by coordinator --flower",
 }
 """Scripts that are run in another test."""
 
@@ -224,6 +226,25 @@ def test_coordinator_on_postgres(tmp_path):
     words = ("--toy", "--postgres", "--write", "--work", tmp_path, "--out", tmp_path)
     start("benchmarks/coordinator.py", *words)
     check_table(tmp_path / "coordinator.md", 6 + 2 + 1 + 3 + 2)
+
+
+@pytest.mark.skipif("GUIDEFBO_FLOWER" not in os.environ, reason="a Python with flwr")
+def test_coordinator_beside_flower(tmp_path):
+    """GUIDEFBO_FLOWER names an interpreter that has flwr 1.41."""
+    words = ("--toy", "--flower", os.environ["GUIDEFBO_FLOWER"], "--write")
+    start("benchmarks/coordinator.py", *words, "--work", tmp_path, "--out", tmp_path)
+    text = check_table(tmp_path / "coordinator.md", 7 + 2 + 1 + 3)
+    assert "through flwr 1.41" in text
+
+
+@pytest.mark.slow
+def test_endurance(tmp_path):
+    words = ("--parts", "points,requests", "--share", "0.02", "--write")
+    said = start("scripts/endurance.py", *words, "--out", str(tmp_path))
+    page = (tmp_path / "endurance.md").read_text()
+    assert page.count("| yes |") == 2
+    assert "kills in backup: 1" in page
+    assert "cases: 1,200" in said
 
 
 def test_compare_methods(tmp_path):

@@ -641,3 +641,47 @@ def test_two_at_once_send_one_letter_after_the_other(coordinator, tmp_path):
     numbers = [read_letter(data).number for data in coordinator.seen]
     assert numbers == [1, 2, 3, 4, 5]
     assert len(coordinator.applied) == 1
+
+
+def test_links_in_the_mailbox_lead_nowhere(coordinator, tmp_path):
+    """Who may write into the mailbox gets no further than the mailbox."""
+    precious = tmp_path / "precious"
+    with serving(coordinator) as where:
+        link = join_all(coordinator, where, tmp_path, ["a"])["a"]
+        tell_some(link.places.file, 5)
+        for name in ("upload.json", "packet.json"):
+            precious.write_text("precious")
+            (link.places.mail / name).unlink(missing_ok=True)
+            (link.places.mail / name).symlink_to(precious)
+            with suppress(LinkError):
+                link.sync()
+            (link.places.mail / name).unlink(missing_ok=True)
+            assert precious.read_text() == "precious"
+        (link.places.mail / "audit.jsonl").unlink()
+        (link.places.mail / "audit.jsonl").symlink_to(precious)
+        with pytest.raises(OutputError, match="audit log"):
+            link.sync()
+        assert precious.read_text() == "precious"
+
+
+def test_links_in_the_folder_lead_nowhere(coordinator, tmp_path):
+    share, elsewhere = tmp_path / "share", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (share / "in").mkdir(parents=True)
+    (share / "in" / "_join").symlink_to(elsewhere)
+    code = coordinator.invite("a")
+    with pytest.raises(OfflineError, match="is a link"):
+        connect(tmp_path / "a.json", f"folder:{share}", code=code)
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_what_a_coordinator_says_is_shown_as_text(coordinator, tmp_path):
+    """No control sequence of another side reaches a terminal."""
+    with serving(coordinator) as where:
+        link = join_all(coordinator, where, tmp_path, ["a"])["a"]
+        bad = "wait \x1b[2J\x07 for\nit" + "." * 900
+        coordinator.twist = lambda said, key: seal(said | {"reason": bad}, key)
+        (line,) = [x for x in link.sync().lines() if x.startswith("no packet")]
+    assert line.startswith("no packet: wait [2J for it")
+    assert line.isprintable()
+    assert len(line) < 600

@@ -13,9 +13,12 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from ipaddress import ip_address
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,6 +30,7 @@ from typer.testing import CliRunner
 
 from guidefbo import Agent, Float, Space
 from guidefbo.cli.app import app
+from guidefbo.cli.exchanged import _attempt
 from guidefbo.connect.errors import OfflineError, RefusedError
 from guidefbo.connect.link import connect
 from guidefbo.connect.move import move
@@ -34,6 +38,7 @@ from guidefbo.connect.places import Places
 
 SITES = ("a", "b", "c")
 NUM_ROUNDS = int(os.environ.get("GUIDEFBO_ROUNDS", "12"))
+NUM_KILLS = int(os.environ.get("GUIDEFBO_KILLS", "40"))
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "federation.md"
 
 
@@ -155,12 +160,44 @@ def test_a_client_killed_anywhere_asks_the_same(tmp_path):
         assert list(link.places.mail.glob(".*")) == []
 
 
+@pytest.mark.slow
+def test_a_client_killed_many_times_sends_everything_once(tmp_path, record_property):
+    """Two sites write; every exchange dies at another point and is done again."""
+    host = Host(tmp_path / "host")
+    told, kills = 3, 0
+    with host.serving() as where:
+        links = join_all(host, where, tmp_path / "sites", ("a", "b"))
+        for link in links.values():
+            tell_some(link.places.file, told)
+        for point in cycle(range(36)):
+            if kills >= NUM_KILLS:
+                break
+            if point == 0:
+                told += 1
+                for link in links.values():
+                    tell_some(link.places.file, 1)
+            for link in links.values():
+                kills += not killed(link.sync, point)
+        for link in links.values():
+            assert link.sync().is_online
+            audit = {entry.event for entry in link.mailbox.audit.entries()}
+            assert "torn" not in audit
+            assert link.mailbox.state().pending is None
+            assert list(link.places.mail.glob(".*")) == []
+        sites = without_times(host.sites())[1:]
+    # Of every result once, and of the newest ones last.
+    for name, state, _, sequence in sites:
+        assert (state, sequence) == ("joined", str(told)), name
+    record_property("kills of a site's client", kills)
+    record_property("results told", 2 * told)
+
+
 def without_times(text):
     return [line.split()[:4] for line in text.splitlines()]
 
 
 @pytest.mark.slow
-def test_a_long_campaign_with_kills_on_both_sides(tmp_path):
+def test_a_long_campaign_with_kills_on_both_sides(tmp_path, record_property):
     """Four sites, many rounds: suggestions of the interrupted one are the quiet's."""
     sites = ("a", "b", "c", "d")
     quiet, loud = Host(tmp_path / "quiet"), Host(tmp_path / "loud")
@@ -211,6 +248,9 @@ def test_a_long_campaign_with_kills_on_both_sides(tmp_path):
         service.wait()
         service.stdout.close()
     assert kill.kills >= min(NUM_ROUNDS, 20)
+    record_property("rounds of four sites", NUM_ROUNDS)
+    record_property("kills of a site's client", kill.kills)
+    record_property("kills of the coordinator", calls // 10)
 
 
 @pytest.fixture(scope="module")
@@ -464,6 +504,51 @@ def test_a_daemon_goes_on_and_ends_cleanly(tmp_path):
     assert "handed over: what was learnt from 5 results" in said
     assert "cannot be reached" in complained
     assert "ended; no letter was left half-way" in complained
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_daemon_comes_back_when_it_is_asked_to(tmp_path, status):
+    """Retry-After is longer than the interval, so that one letter comes."""
+    host = Host(tmp_path / "host")
+    with host.serving() as where:
+        link = join_all(host, where, tmp_path / "sites", ("a",))["a"]
+        port = int(where.rpartition(":")[2])
+    asked = []
+
+    class Busy(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            asked.append(time.monotonic())
+            body = b'{"error": "rate_limited", "message": "Too many."}'
+            self.send_response(status)
+            self.send_header("Retry-After", "4" if len(asked) == 1 else "99999")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args):
+            pass
+
+    server = HTTPServer(("127.0.0.1", port), Busy)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    daemon = subprocess.Popen(
+        [*COMMAND, "sync", str(link.places.file), "--every", "1s", "--mail-only"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_for(lambda: len(asked) == 2)
+        # Whatever a coordinator asks for, an hour is the most.
+        assert _attempt(link.places.file, False, 0.0, 5.0) == 3600.0
+    finally:
+        daemon.terminate()
+        daemon.communicate(timeout=30)
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert asked[1] - asked[0] >= 4.0
+    assert len(asked) == 3
 
 
 def wait_for(holds, seconds=60.0):

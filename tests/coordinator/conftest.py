@@ -3,15 +3,16 @@
 import shutil
 import tempfile
 import uuid
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from tests.coordinator.world import World
 
 
-@pytest.fixture(scope="session")
-def postgres():
-    """A PostgreSQL of the tests' own, started once."""
+@contextmanager
+def started():
+    """Start a PostgreSQL of the tests' own."""
     # A short path: the server's socket lies in it. Who runs the tests as root has the
     # server run as another user, who must get there.
     folder = Path(tempfile.mkdtemp(prefix="gfpg"))
@@ -29,6 +30,20 @@ def postgres():
         yield server
         server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL that all tests share."""
+    with started() as server:
+        yield server
+
+
+@pytest.fixture
+def mortal_postgres():
+    """A PostgreSQL that a test may end and start again."""
+    with started() as server:
+        yield server
 
 
 @pytest.fixture

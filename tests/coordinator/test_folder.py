@@ -151,3 +151,61 @@ def test_one_pass_by_command(small, tmp_path):
     done = run("federation", "turn", str(tmp_path), "--store", small.address)
     assert (done.returncode, done.stdout) == (0, "1 letters answered\n"), done.stderr
     open_letter(out(tmp_path, path).read_bytes(), small.public_key)
+
+
+def test_links_in_the_folder_lead_nowhere(small, tmp_path):
+    """Others may write there: neither read nor written is what they point at."""
+    (north,) = small.joined("north")
+    folder, secret = tmp_path / "share", tmp_path / "secret"
+    secret.mkdir()
+    # A request that is a link.
+    letter = north.exchange(1)
+    path = put(folder, letter)
+    path.rename(secret / "letter")
+    path.symlink_to(secret / "letter")
+    assert turn(small.desk, folder) == 0
+    assert not path.is_symlink()
+    assert host.overview(small.store, "reaction").federation.round == 0
+    # An answer that is a link to a file that is not there yet.
+    path = put(folder, letter)
+    place = out(folder, path)
+    place.parent.mkdir(parents=True)
+    place.symlink_to(secret / "made")
+    assert turn(small.desk, folder) == 1
+    assert not (secret / "made").exists()
+    checked(place.read_bytes(), letter, small.public_key)
+    # A folder of answers that is a link.
+    place.unlink()
+    place.parent.rmdir()
+    place.parent.symlink_to(secret)
+    path = put(folder, north.exchange(2))
+    assert turn(small.desk, folder) == 0
+    assert sorted(p.name for p in secret.iterdir()) == ["letter"]
+    assert path.exists()
+
+
+def test_letters_in_anothers_place_are_not_answered_there(small, tmp_path):
+    north, south = small.joined("north", "south")
+    folder = tmp_path / "share"
+    path = put(folder, north.exchange(1))
+    elsewhere = folder / "in" / "reaction" / "south" / path.name
+    elsewhere.parent.mkdir()
+    path.rename(elsewhere)
+    assert turn(small.desk, folder) == 0
+    assert not elsewhere.exists()
+    assert not (folder / "out").exists()
+    assert small.ok(south.exchange(1))["num_uploads"] == 1
+
+
+def test_one_site_does_not_hold_up_a_turn(small, tmp_path):
+    from guidefbo.coordinator.folder import MAX_TURN
+
+    (north,) = small.joined("north")
+    (west,) = small.joined("west")
+    folder = tmp_path / "share"
+    for n in range(1, MAX_TURN + 5):
+        put(folder, north.exchange(n))
+    path = put(folder, west.exchange(1))
+    assert turn(small.desk, folder) == MAX_TURN + 1
+    assert out(folder, path).exists()
+    assert turn(small.desk, folder) == 4

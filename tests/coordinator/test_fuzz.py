@@ -163,7 +163,7 @@ def test_made_up_methods_are_not_remembered(fuzzed):
 
 
 @few_and_many
-def test_any_request_is_answered(fuzzed, num_cases):
+def test_any_request_is_answered(fuzzed, num_cases, record_property):
     """Without a key and without a token: refused with a sentence, or public."""
 
     @tried(
@@ -189,6 +189,8 @@ def test_any_request_is_answered(fuzzed, num_cases):
             assert path in OPEN
             if path == OPEN[0]:
                 assert unquote(name) in ("reaction", "other")
+
+    record_property("cases", num_cases)
 
 
 DRESSES = {
@@ -308,7 +310,7 @@ def payloads(draw, purpose):
 
 
 @few_and_many
-def test_any_signed_letter_is_answered(fuzzed, num_cases):
+def test_any_signed_letter_is_answered(fuzzed, num_cases, record_property):
     """Whoever has a key may write anything: only what is described is accepted."""
     accepted = dict.fromkeys(("join", "exchange", "leave", "rotate"), 0)
 
@@ -352,3 +354,5 @@ def test_any_signed_letter_is_answered(fuzzed, num_cases):
 
     # A test in which everything is refused would see nothing.
     assert all(accepted.values()) or num_cases < 1000, accepted
+    record_property("cases", num_cases)
+    record_property("accepted", sum(accepted.values()))

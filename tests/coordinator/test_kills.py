@@ -1,12 +1,14 @@
 """Kills at named moments and at any moment: nothing acknowledged is lost.
 
 GUIDEFBO_KILLS says how often each long test kills, GUIDEFBO_MESSAGES how many messages
-a store has at a restart; before a release they are 20 (and once 1000) and 1000000.
+a store has at a restart, GUIDEFBO_OUTAGE for how many seconds a database is gone;
+scripts/endurance.py has those of a release.
 """
 
 import os
 import random
 import shutil
+import signal
 import threading
 import time
 
@@ -25,6 +27,7 @@ from guidefbo.wire.letter import open_letter, read_letter
 UNLIMITED = ("--rate-site", "0", "--rate-address", "0")
 NUM_KILLS = int(os.environ.get("GUIDEFBO_KILLS", "6"))
 NUM_MESSAGES = int(os.environ.get("GUIDEFBO_MESSAGES", "100000"))
+NUM_SECONDS = int(os.environ.get("GUIDEFBO_OUTAGE", "5"))
 few_and_many = pytest.mark.parametrize(
     "num_kills", [1, pytest.param(NUM_KILLS, marks=pytest.mark.slow)]
 )
@@ -58,7 +61,9 @@ def letters_of(sites, num_rounds):
         ),
     ],
 )
-def test_killed_service_gives_the_answers_of_a_quiet_one(tmp_path, point, num_kills):
+def test_killed_service_gives_the_answers_of_a_quiet_one(
+    tmp_path, point, num_kills, record_property
+):
     address, quiet, sites, key = hosted_copy(tmp_path, ["north", "south", "west"])
     num_rounds = 2 + num_kills
     letters = letters_of(sites, num_rounds)
@@ -84,6 +89,8 @@ def test_killed_service_gives_the_answers_of_a_quiet_one(tmp_path, point, num_ki
     service.stop()
     assert killed == num_kills
     assert got == expected
+    record_property(f"kills {point}", killed)
+    record_property("letters", len(letters))
     world = World(address, create=False)
     seen = host.overview(world.store, "reaction")
     assert seen.federation.round == len(letters)
@@ -95,7 +102,7 @@ def test_killed_service_gives_the_answers_of_a_quiet_one(tmp_path, point, num_ki
 
 
 @many
-def test_killed_migration_leaves_nothing_or_all(tmp_path, num_kills):
+def test_killed_migration_leaves_nothing_or_all(tmp_path, num_kills, record_property):
     space = tmp_path / "space.toml"
     space.write_text('[parameters.x]\ntype = "float"\nlow = 0\nhigh = 1\n')
     create = ("federation", "create", "f", "space.toml", "--goal", "max")
@@ -105,10 +112,13 @@ def test_killed_migration_leaves_nothing_or_all(tmp_path, num_kills):
     assert run(*create, cwd=tmp_path).returncode == 0
     listed = run("federation", "list", cwd=tmp_path).stdout
     assert "f     open" in listed
+    record_property("kills in migration", num_kills)
 
 
 @many
-def test_killed_backup_leaves_no_file_of_that_name(tmp_path, num_kills):
+def test_killed_backup_leaves_no_file_of_that_name(
+    tmp_path, num_kills, record_property
+):
     world = World(str(tmp_path / "guidefbo.db"))
     (north,) = world.joined("north")
     world.ok(north.exchange(1))
@@ -118,6 +128,7 @@ def test_killed_backup_leaves_no_file_of_that_name(tmp_path, num_kills):
         assert not (tmp_path / "copy.db").exists()
     assert run(*backup, cwd=tmp_path).returncode == 0
     assert not list(tmp_path.glob(".copy*"))
+    record_property("kills in backup", num_kills)
     copy = World(str(tmp_path / "copy.db"), create=False)
     assert host.overview(copy.store, "reaction").federation.round == 1
     copy.close()
@@ -125,7 +136,7 @@ def test_killed_backup_leaves_no_file_of_that_name(tmp_path, num_kills):
 
 
 @many
-def test_killed_turn_answers_again(tmp_path, num_kills):
+def test_killed_turn_answers_again(tmp_path, num_kills, record_property):
     world = World(str(tmp_path / "guidefbo.db"))
     (north,) = world.joined("north")
     folder = tmp_path / "share"
@@ -137,6 +148,7 @@ def test_killed_turn_answers_again(tmp_path, num_kills):
         assert done.returncode == -9
         assert path.exists()
         assert not out(folder, path).exists()
+    record_property("kills before folder answer", num_kills)
     assert run(*turn, cwd=tmp_path).stdout == "1 letters answered\n"
     checked(out(folder, path).read_bytes(), letter, world.public_key)
     assert host.overview(world.store, "reaction").federation.round == 1
@@ -208,7 +220,7 @@ def finish(clients):
 
 
 @few_and_many
-def test_kills_at_any_moment_under_load(tmp_path, num_kills):
+def test_kills_at_any_moment_under_load(tmp_path, num_kills, record_property):
     world = World(str(tmp_path / "guidefbo.db"))
     sites = world.joined(*(f"s{n}" for n in range(4)))
     chance = random.Random(5)
@@ -221,7 +233,7 @@ def test_kills_at_any_moment_under_load(tmp_path, num_kills):
         for _ in range(num_kills):
             # Not before somebody was answered, then at any moment.
             before = sum(client.acknowledged for client in clients)
-            wait_for(lambda n=before: sum(c.acknowledged for c in clients) > n + 3)
+            wait_for(lambda n=before: sum(c.acknowledged for c in clients) > n + 3, 120)
             time.sleep(chance.uniform(0.0, 0.3))
             service.kill()
             service.stop()
@@ -232,7 +244,10 @@ def test_kills_at_any_moment_under_load(tmp_path, num_kills):
     finally:
         finish(clients)
         service.stop()
-    assert check_nothing_lost(world, clients) > 4 * num_kills
+    total = check_nothing_lost(world, clients)
+    assert total > 4 * num_kills
+    record_property("kills of the coordinator", num_kills)
+    record_property("acknowledged uploads", total)
     world.close()
 
 
@@ -275,6 +290,42 @@ def test_two_services_in_front_of_one_database(new_database):
     world.close()
 
 
+@pytest.mark.slow
+def test_database_that_is_gone_for_a_minute(mortal_postgres, record_property):
+    """The server ends while sites write: sentences meanwhile, then all go on."""
+    mortal_postgres.psql("CREATE DATABASE gone;")
+    world = World(mortal_postgres.get_uri(database="gone"))
+    sites = world.joined(*(f"s{n}" for n in range(4)))
+    with serving(world.address, *UNLIMITED) as service:
+        clients = [Client(site, [service.url], world.public_key) for site in sites]
+        for client in clients:
+            client.start()
+        try:
+            wait_for(lambda: sum(c.acknowledged for c in clients) > 8)
+            # At once, as when its machine is switched off.
+            os.kill(mortal_postgres.get_pid(), signal.SIGQUIT)
+            began = time.monotonic()
+            wait_for(lambda: service.get("/healthz").status_code == 503)
+            told = set()
+            while time.monotonic() - began < NUM_SECONDS:
+                got = service.get("/healthz")
+                told.add((got.status_code, got.json()["error"]))
+                assert "store does not answer" in got.json()["message"]
+                assert int(got.headers["retry-after"]) >= 1
+                time.sleep(0.2)
+            assert told == {(503, "unavailable")}
+            before = sum(client.acknowledged for client in clients)
+            mortal_postgres.ensure_postgres_running()
+            wait_for(lambda: sum(c.acknowledged for c in clients) > before + 8, 60)
+            assert service.process.poll() is None
+        finally:
+            finish(clients)
+    total = check_nothing_lost(world, clients)
+    record_property("seconds without a database", NUM_SECONDS)
+    record_property("acknowledged uploads", total)
+    world.close()
+
+
 def test_clock_that_jumps(small, monkeypatch):
     """Times are shown and end codes; nothing else depends on them."""
     sites = small.joined("north", "south", "west")
@@ -290,7 +341,7 @@ def test_clock_that_jumps(small, monkeypatch):
 
 
 @pytest.mark.slow
-def test_restart_with_many_messages(tmp_path):
+def test_restart_with_many_messages(tmp_path, record_property):
     """A start reads what it needs, not what is stored."""
     from sqlalchemy import insert
 
@@ -320,5 +371,8 @@ def test_restart_with_many_messages(tmp_path):
         with world.store.writing() as connection:
             connection.execute(insert(uploads), rows)
     full = min(seconds_to_an_answer() for _ in range(3))
+    record_property("messages", NUM_MESSAGES)
+    record_property("seconds to an answer, empty", round(empty, 2))
+    record_property("seconds to an answer, full", round(full, 2))
     assert full < max(2.0, 1.5 * empty), (empty, full)
     world.close()

@@ -315,8 +315,9 @@ def test_upload_that_does_not_fit_is_left_out_and_counted_out(world):
     for site in sites[:3]:
         world.ok(site.exchange(1))
     form = json.loads(make_upload("flat", 1))
-    form["body"]["center"] = [0.5]
-    form["body"]["variance"] = [0.01]
+    # Of the space, and of another setting than the other sites.
+    del form["body"]["variance"]
+    form["body"]["covariance"] = [0.01, 0.0, 0.01]
     said = world.ok(sites[3].exchange(upload=json.dumps(form)))
     assert said["packet"] is None
     assert said["reason"].startswith("left out: expected diagonal components")
@@ -531,3 +532,16 @@ def test_worlds_with_other_secrets_draw_otherwise(tmp_path):
         packets.add(str(read_packet(said["packet"]).body.components.centers))
         made.close()
     assert len(packets) > 1
+
+
+def test_uploads_of_a_site_do_not_fill_the_disk(world, monkeypatch):
+    monkeypatch.setattr("guidefbo.coordinator.members.MAX_KEPT", 5)
+    monkeypatch.setattr("guidefbo.coordinator.work.PRUNE_EVERY", 4)
+    north, south = world.joined("north", "south")
+    world.ok(south.exchange(1))
+    for sequence in range(1, 30):
+        assert world.ok(north.exchange(sequence))["accepted"] == sequence
+    assert 6 <= count_uploads(world) <= 5 + 4 + 1
+    newest = stored(world)[2]
+    assert newest["north"][0] == make_upload("north", 29).encode()
+    assert newest["south"][0] == make_upload("south", 1).encode()

@@ -3,12 +3,15 @@
 import json
 import os
 import shutil
+import socket
+import ssl
 import subprocess
 import tomllib
 from pathlib import Path
 
+import httpx
 import pytest
-from tests.coordinator.running import run, serving
+from tests.coordinator.running import run, serving, wait_for
 from tests.coordinator.world import read_packet
 from tests.fences import fences, files_in, lay_out
 
@@ -120,3 +123,77 @@ def test_command_of_the_container(tmp_path):
 
         done = subprocess.run([sys.executable, *program[1:2], code], timeout=60)
         assert done.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="needs nginx")
+def test_proxy_of_the_page(tmp_path):
+    """The recipe's own server block; addresses, ports and certificates of the test."""
+    from tests.coordinator.test_service import make_certificate
+    from tests.coordinator.world import World, checked
+
+    (block,) = [b["text"] for b in fences(HOSTING) if b["language"] == "nginx"]
+    make_certificate(tmp_path)
+    world = World(str(tmp_path / "guidefbo.db"))
+    (north,) = world.joined("north")
+    key = world.public_key
+    world.close()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = ("--proxy", "127.0.0.1", "--rate-address", "2")
+    with serving(str(tmp_path / "guidefbo.db"), *options) as service:
+        here = {
+            "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
+            "/etc/ssl/": f"{tmp_path}/",
+            "http://127.0.0.1:8443": service.url,
+        }
+        for said, meant in here.items():
+            assert said in block
+            block = block.replace(said, meant)
+        temporary = "".join(
+            f"{name}_temp_path {tmp_path}/{name};\n"
+            for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        )
+        conf = tmp_path / "nginx.conf"
+        conf.write_text(
+            f"daemon off;\nmaster_process off;\npid {tmp_path}/nginx.pid;\n"
+            f"error_log {tmp_path}/error.log;\nevents {{}}\n"
+            f"http {{\naccess_log off;\n{temporary}{block}\n}}\n"
+        )
+        words = ["nginx", "-p", str(tmp_path), "-c", str(conf)]
+        tested = subprocess.run([*words, "-t"], capture_output=True, text=True)
+        assert tested.returncode == 0, tested.stderr
+        proxy = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+        trust = ssl.create_default_context(cafile=tmp_path / "c.pem")
+
+        def client(address):
+            way = httpx.HTTPTransport(verify=trust, local_address=address)
+            return httpx.Client(transport=way, timeout=30)
+
+        try:
+            with client("127.0.0.1") as one, client("127.0.0.2") as two:
+                service.url = f"https://127.0.0.1:{port}"
+                wait_for(lambda: is_there(one, f"{service.url}/healthz"))
+                letter = north.exchange(1)
+                got = service.post(letter, "exchange", client=one)
+                assert got.status_code == 200, got.text
+                checked(got.content, letter, key)
+                # Rates are counted by the sites' addresses, not by the proxy's.
+                page = f"{service.url}/metrics"
+                assert 429 in {one.get(page).status_code for _ in range(8)}
+                assert two.get(page).status_code == 200
+                # A letter that is too long gets no further than the coordinator says.
+                long = north.exchange(upload="9" * 200_000)
+                two.get(f"{service.url}/healthz")
+                refused = service.post(long, "exchange", client=two)
+                assert refused.status_code == 413
+        finally:
+            proxy.terminate()
+            proxy.wait(timeout=30)
+
+
+def is_there(client, url):
+    try:
+        return client.get(url).status_code == 200
+    except httpx.TransportError:
+        return False

@@ -157,7 +157,8 @@ class Sequences(RuleBasedStateMachine):
 @pytest.mark.parametrize(
     "num_sequences", [8, pytest.param(NUM_SEQUENCES, marks=pytest.mark.slow)]
 )
-def test_any_sequence(num_sequences):
+def test_any_sequence(num_sequences, record_property):
+    record_property("sequences of 25 steps", num_sequences)
     run_state_machine_as_test(
         Sequences,
         settings=settings(

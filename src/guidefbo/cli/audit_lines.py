@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from guidefbo.cli.opened import command
+from guidefbo.connect.answers import sentence
 from guidefbo.connect.audit import Entry
 from guidefbo.connect.in_words import packet_words, upload_words
 from guidefbo.connect.mailbox import Mailbox
@@ -80,6 +81,11 @@ def _describe(entry: Entry, setup: Setup | None) -> tuple[str, list[str]]:
             return "the agent took the packet", words
         case "refused":
             return f"not taken: {fields.get('reason')}", words
+        case "succession":
+            return "the coordinator has a new key, and its old one vouches for it", [
+                f"before: {fields.get('former_key')}",
+                f"now: {fields.get('public_key')}",
+            ]
         case _:
             return f"a line that cannot be read ({fields.get('bytes')} bytes)", []
 
@@ -104,5 +110,5 @@ def _came(fields: Any, setup: Setup | None) -> tuple[str, list[str]]:
         lines = [] if setup is None else packet_words(packet, setup)
         return head, ["a packet", *lines]
     if "packet" in letter:
-        return head, [f"no packet: {letter.get('reason')}"]
+        return head, [f"no packet: {sentence(letter.get('reason'), 'no reason')}"]
     return head, []

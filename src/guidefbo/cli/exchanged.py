@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,6 +17,9 @@ from guidefbo.connect.errors import ForeignAnswerError, OfflineError, RefusedErr
 from guidefbo.connect.join import Joined
 from guidefbo.connect.places import Places
 from guidefbo.core.errors import SettingsError
+
+if TYPE_CHECKING:
+    from guidefbo.connect.link import Synced
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 """Seconds of each unit of time."""
@@ -64,7 +67,12 @@ def sync_once(
 ) -> bool:
     """Exchange once and say what happened; return whether there was an answer."""
     if mail_only:
-        return _move_once(file, patience, wait)
+        with offline_means_alone():
+            return _move_once(file, patience, wait)
+    return _sync_once(file, patience, wait).is_online
+
+
+def _sync_once(file: Path, patience: float, wait: float) -> "Synced":
     from guidefbo.connect.link import Link
 
     synced = Link(file, patience=patience).sync(wait=wait, notice=notice)
@@ -76,7 +84,7 @@ def sync_once(
         lines = synced.lines()
     for line in lines:
         typer.echo(line.replace("FILE", str(file)))
-    return synced.is_online
+    return synced
 
 
 def sync_before(file: Path, wait: float) -> None:
@@ -96,8 +104,7 @@ def sync_before(file: Path, wait: float) -> None:
 def _move_once(file: Path, patience: float, wait: float) -> bool:
     from guidefbo.connect.move import move
 
-    with offline_means_alone():
-        moved = move(Places.of(file), patience=patience, wait=wait, notice=notice)
+    moved = move(Places.of(file), patience=patience, wait=wait, notice=notice)
     for line in moved.lines():
         typer.echo(line)
     return moved.is_answered
@@ -121,18 +128,30 @@ def sync_every(
         notice(f"exchanging every {every}; Ctrl-C or SIGTERM ends it.")
         count = 0
         while not stop.is_set():
-            try:
-                sync_once(file, mail_only=mail_only, patience=patience, wait=wait)
-            except typer.Exit:
-                pass  # said already; the next one catches up
-            except ForeignAnswerError as error:
-                notice(str(error))
+            left_alone = _attempt(file, mail_only, patience, wait)
             count += 1
-            stop.wait(interval * (1.0 + SPREAD * _share(file, count)))
+            pause = max(interval, left_alone)
+            stop.wait(pause * (1.0 + SPREAD * _share(file, count)))
         notice("ended; no letter was left half-way.")
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+def _attempt(file: Path, mail_only: bool, patience: float, wait: float) -> float:
+    """Exchange once, whatever comes; return for how long not to come again."""
+    try:
+        if not mail_only:
+            return _sync_once(file, patience, wait).retry_after or 0.0
+        _move_once(file, patience, wait)
+    except (OfflineError, RefusedError) as error:
+        if isinstance(error, RefusedError) and not error.is_passing:
+            raise
+        notice(str(error))
+        return error.retry_after or 0.0
+    except ForeignAnswerError as error:
+        notice(str(error))
+    return 0.0
 
 
 def read_time(text: str) -> float:

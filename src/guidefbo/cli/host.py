@@ -175,13 +175,31 @@ def sites(name: Name, store: StoreOption = None) -> None:
         _print_table(header, rows)
 
 
-@app.command(epilog="Example: guidefbo federation key")
-def key(store: StoreOption = None) -> None:
+@app.command(
+    epilog="Examples: guidefbo federation key; guidefbo federation key --rotate"
+)
+def key(
+    rotate: Annotated[
+        bool,
+        typer.Option(
+            "--rotate",
+            help="Make a new key first. The old one vouches for it and is destroyed; "
+            "sites take the new one over at their next exchange, and say so.",
+        ),
+    ] = False,
+    store: StoreOption = None,
+) -> None:
     """Print the coordinator's public key, which signs every answer.
 
     Read it to the sites: each compares it with what its join has printed.
     """
     with _opened(store) as (host, opened):
+        if rotate:
+            host.rotate_key(opened)
+            notice(
+                "The key is a new one. Back the store up: older copies hold the old "
+                "key, whose answers sites no longer take."
+            )
         typer.echo(host.public_key(opened))
 
 

@@ -90,6 +90,13 @@ def serve(
         int | None,
         typer.Option(help="Connections at the same time.", show_default="1000"),
     ] = None,
+    connections_address: Annotated[
+        int | None,
+        typer.Option(
+            help="Connections at the same time from one address; 0: no limit.",
+            show_default="100",
+        ),
+    ] = None,
     log_level: Annotated[
         str | None,
         typer.Option(help="debug, info, warning or error.", show_default="info"),

@@ -1,20 +1,51 @@
 """Is this the pinned coordinator's answer to this question?"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from guidefbo.connect.errors import ForeignAnswerError, RefusedError
-from guidefbo.core.checks import shown
+from guidefbo.core.checks import is_plain_text, shown
 from guidefbo.core.errors import WireError
 from guidefbo.core.names import is_name
 from guidefbo.wire.keys import require_public
 from guidefbo.wire.letter import JOIN, REFUSAL, Letter, peek, read_letter
+from guidefbo.wire.succession import Succession, follow
 
 ANSWER = "answer"
+MAX_SENTENCE = 500
+"""Longest sentence of another side that is repeated."""
 
 
-def check_answer(data: bytes, question: Letter, key: str) -> Mapping[str, Any]:
-    """Return what the coordinator answers, or refuse what came.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A letter that the coordinator has signed and that answers the question."""
+
+    letter: Letter
+    """An answer, or a refusal."""
+    key: str
+    """The coordinator's key that has signed it."""
+    successions: tuple[Succession, ...] = ()
+    """How that key followed the one that was held; empty where it is the same."""
+
+    def answer(self) -> Mapping[str, Any]:
+        """Return what it says, or raise what the coordinator refuses."""
+        payload = self.letter.payload
+        if self.letter.purpose == REFUSAL:
+            code, message = payload.get("error"), payload.get("message")
+            raise RefusedError(
+                str(code) if is_name(code) else "invalid",
+                sentence(message, "no reason was given"),
+            )
+        if self.letter.purpose != ANSWER:
+            raise ForeignAnswerError(
+                f"Expected an answer, got a letter for {self.letter.purpose!r}."
+            )
+        return payload
+
+
+def check_answer(data: bytes, question: Letter, key: str) -> Checked:
+    """Return the coordinator's letter, or refuse what came.
 
     Args:
         data: What came.
@@ -28,7 +59,8 @@ def check_answer(data: bytes, question: Letter, key: str) -> Mapping[str, Any]:
             f"What came back is no letter: {error} Nothing of it was taken. Is this "
             "address a coordinator?"
         ) from error
-    if not letter.is_signed_by(key):
+    successions = _signer(letter, key)
+    if successions is None:
         raise ForeignAnswerError(
             "The answer is signed with another key than the coordinator's, which this "
             f"site holds as {key}. Nothing of it was taken. If the host has changed "
@@ -50,16 +82,20 @@ def check_answer(data: bytes, question: Letter, key: str) -> Mapping[str, Any]:
                 f"The answer has the {name} {shown(payload[name])}, and the question "
                 f"{shown(question.payload[name])}. Nothing of it was taken."
             )
-    if letter.purpose == REFUSAL:
-        code, message = payload.get("error"), payload.get("message")
-        raise RefusedError(
-            str(code) if is_name(code) else "invalid", _sentence(message)
-        )
-    if letter.purpose != ANSWER:
-        raise ForeignAnswerError(
-            f"Expected an answer, got a letter for {letter.purpose!r}."
-        )
-    return payload
+    last = successions[-1].public_key if successions else key
+    return Checked(letter=letter, key=last, successions=successions)
+
+
+def _signer(letter: Letter, key: str) -> tuple[Succession, ...] | None:
+    """Return how the signing key followed the one that is held, None if it did not."""
+    if letter.is_signed_by(key):
+        return ()
+    steps: list[Succession] = []
+    for step in follow(key, letter.payload.get("successions")):
+        steps.append(step)
+        if letter.is_signed_by(step.public_key):
+            return tuple(steps)
+    return None
 
 
 def claimed_key(data: bytes) -> str:
@@ -77,6 +113,13 @@ def claimed_key(data: bytes) -> str:
         ) from error
 
 
-def _sentence(message: Any) -> str:
-    text = message if isinstance(message, str) else "no reason was given"
-    return " ".join(text.split())[:500]
+def sentence(message: Any, otherwise: str) -> str:
+    """Return another side's sentence as one short line that a terminal can show.
+
+    Args:
+        message: What it says.
+        otherwise: What is said where that is no text.
+    """
+    text = message if isinstance(message, str) else otherwise
+    line = " ".join(text.split())[:MAX_SENTENCE]
+    return "".join(sign for sign in line if is_plain_text(sign))

@@ -16,8 +16,9 @@ from guidefbo.core.files import InputError, OutputError
 
 MAX_LINE = 8 << 20
 """Longest line that is read."""
-EVENTS = ("ready", "left", "came", "taken", "refused")
-"""Made ready to leave; about to leave; came back; taken by the agent; not taken."""
+EVENTS = ("ready", "left", "came", "taken", "refused", "succession")
+"""Made ready to leave; about to leave; came back; taken by the agent; not taken; the
+coordinator has another key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,8 @@ class AuditLog:
         line = json.dumps({"event": event, "at": at, **fields}, allow_nan=False)
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+            # A link would lead to a file that is no log.
+            flags |= getattr(os, "O_NOFOLLOW", 0)
             is_new = not self.path.exists()
             handle = os.open(self.path, flags, self.mode)
             try:

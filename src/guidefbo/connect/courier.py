@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from guidefbo.connect.answers import check_answer
+from guidefbo.connect.answers import Checked, check_answer, sentence
 from guidefbo.connect.errors import ForeignAnswerError, RefusedError
 from guidefbo.connect.link_file import LinkFile
 from guidefbo.connect.mailbox import Incoming, Mailbox, Outgoing, State
@@ -23,8 +23,6 @@ from guidefbo.wire.keys import SigningKey
 from guidefbo.wire.letter import seal
 
 EXCHANGE = "exchange"
-MAX_REASON = 500
-"""Longest reason of a coordinator that is repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +39,8 @@ class Moved:
     """How many uploads the coordinator holds, where it says so."""
     reason: str | None = None
     """Why no packet came."""
+    new_key: str | None = None
+    """The coordinator's key, where it has changed and the old one vouches for it."""
 
     def lines(self) -> list[str]:
         """Return it in sentences."""
@@ -51,7 +51,13 @@ class Moved:
             up = f"handed over: what was learnt from {self.sent} results"
         down = "took a new packet" if self.has_packet else f"no packet: {self.reason}"
         count = self.num_uploads
-        return [up, down if count is None else f"{down} (uploads there: {count})"]
+        lines = [up, down if count is None else f"{down} (uploads there: {count})"]
+        if self.new_key is not None:
+            lines.append(
+                "the coordinator has a new key, and its old one vouches for it; the "
+                f"host can confirm it: {self.new_key}"
+            )
+        return lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +75,12 @@ class Courier:
 
     def exchange(self) -> Moved:
         """Hand over the newest upload and take the newest packet."""
+        held = self.mailbox.newest_key(self.link.coordinator_key)
+        moved = self._exchange()
+        key = self.mailbox.newest_key(self.link.coordinator_key)
+        return moved if key == held else replace(moved, new_key=key)
+
+    def _exchange(self) -> Moved:
         outgoing = self.mailbox.outgoing() if self.link.speaks else None
         state = self.mailbox.state()
         is_newer = outgoing is not None and outgoing.digest not in (
@@ -151,7 +163,11 @@ class Courier:
             answer = self.transport.deliver(post)
             if answer is None:
                 return None
-            payload = check_answer(answer, post.letter, self.link.coordinator_key)
+            checked = check_answer(
+                answer, post.letter, self.mailbox.newest_key(self.link.coordinator_key)
+            )
+            self._keep(checked)
+            payload = checked.answer()
         except RefusedError as error:
             self.mailbox.audit.add(
                 "refused", number=post.letter.number, reason=str(error)
@@ -170,6 +186,18 @@ class Courier:
             raise
         self.mailbox.audit.add("came", letter=dict(payload))
         return payload
+
+    def _keep(self, checked: Checked) -> None:
+        """Hold a new key of the coordinator, which the one before vouches for."""
+        if not checked.successions:
+            return
+        self.mailbox.audit.add(
+            "succession",
+            former_key=checked.successions[0].former_key,
+            public_key=checked.key,
+            letters=[step.text for step in checked.successions],
+        )
+        self.mailbox.add_successions([step.text for step in checked.successions])
 
     def _words(self, post: Post) -> list[str]:
         """Return what the upload in a letter says, as the site itself put it."""
@@ -202,7 +230,7 @@ class Courier:
         packet, reason = payload.get("packet"), payload.get("reason")
         if packet is None:
             text = reason if isinstance(reason, str) else "no packet came"
-            return None, " ".join(text.split())[:MAX_REASON].rstrip(".")
+            return None, sentence(text, "").rstrip(".")
         if not isinstance(packet, str) or len(packet) > MAX_BYTES:
             raise ForeignAnswerError(
                 f"packet must be a message of at most {MAX_BYTES} signs, got "

@@ -10,6 +10,16 @@ class ConnectError(FedBOError):
 class OfflineError(ConnectError, OSError):
     """The coordinator cannot be reached now; the next attempt may do."""
 
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        """Take what is known.
+
+        Args:
+            message: Why, in a sentence.
+            retry_after: Seconds after which another attempt is welcome, if it says so.
+        """
+        super().__init__(message)
+        self.retry_after = retry_after
+
 
 class ForeignAnswerError(ConnectError, ValueError):
     """What came back is not the pinned coordinator's answer to this question."""

@@ -11,13 +11,26 @@ from guidefbo.core.files import InputError, read_file, write_atomically
 
 
 def write_form(
-    path: Path, kind: str, fields: Mapping[str, Any], *, mode: int | None = None
+    path: Path,
+    kind: str,
+    fields: Mapping[str, Any],
+    *,
+    mode: int | None = None,
+    is_followed: bool = True,
 ) -> None:
-    """Write the fields under a format's name, whole or not at all."""
+    """Write the fields under a format's name, whole or not at all.
+
+    Args:
+        path: The file.
+        kind: Its format.
+        fields: What it says; JSON values.
+        mode: Its rights; None: as they were, or an ordinary file's.
+        is_followed: Whether a link at that name is followed, or replaced because
+            somebody else may have put it there.
+    """
     form = {"format": kind, "version": 1, **fields}
-    write_atomically(
-        path, json.dumps(form, indent=1, allow_nan=False) + "\n", mode=mode
-    )
+    text = json.dumps(form, indent=1, allow_nan=False) + "\n"
+    write_atomically(path, text, mode=mode, is_followed=is_followed)
 
 
 def read_form(

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from guidefbo.connect.answers import sentence
 from guidefbo.connect.errors import OfflineError, RefusedError
 from guidefbo.connect.transport import Post, is_loopback
-from guidefbo.core.checks import is_plain_text
 from guidefbo.core.errors import SettingsError
 from guidefbo.wire.letter import FORMAT, JOIN, MAX_LETTER
 
@@ -24,8 +24,8 @@ SILENT_SECONDS = 30.0
 """Longest wait for a sign of life."""
 TOTAL_SECONDS = 60.0
 """Longest time of one exchange."""
-MAX_SENTENCE = 500
-"""Longest sentence of another side that is repeated."""
+LONGEST_WAIT = 3600.0
+"""Most seconds for which a coordinator can ask to be left alone."""
 API = "/api/v1"
 
 
@@ -130,7 +130,8 @@ class HttpTransport:
         if status >= 500 or status == 408:
             raise OfflineError(
                 f"{self.address} answered with status {status}: it cannot work now. "
-                "The next attempt sends the same letter again."
+                "The next attempt sends the same letter again.",
+                retry_after=_seconds(response.headers.get("retry-after")),
             )
         code, message = form.get("error"), form.get("message")
         if status < 400 or not isinstance(code, str) or not isinstance(message, str):
@@ -140,14 +141,14 @@ class HttpTransport:
                 "coordinator's own?"
             )
         raise RefusedError(
-            _plain(code),
-            _plain(message),
+            sentence(code, ""),
+            sentence(message, ""),
             retry_after=_seconds(response.headers.get("retry-after")),
         )
 
     def _explain(self, error: Exception) -> str:
         httpx = _httpx()
-        text = _plain(str(error)) or type(error).__name__
+        text = sentence(str(error), "") or type(error).__name__
         if "CERTIFICATE_VERIFY_FAILED" in text:
             return (
                 f"{self.address} shows a certificate that is not trusted here ({text})."
@@ -211,16 +212,10 @@ def _object(body: bytes) -> dict[str, Any]:
     return cast(dict[str, Any], form) if isinstance(form, dict) else {}
 
 
-def _plain(text: str) -> str:
-    """Return another side's text as one short printable line."""
-    line = " ".join(text.split())[:MAX_SENTENCE]
-    return "".join(sign for sign in line if is_plain_text(sign))
-
-
 def _seconds(text: str | None) -> float | None:
     if text is None or not text.isascii() or not text.isdigit() or len(text) > 6:
         return None
-    return float(text)
+    return min(float(text), LONGEST_WAIT)
 
 
 def _httpx() -> Any:

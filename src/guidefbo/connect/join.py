@@ -190,17 +190,18 @@ def _ask(
         answer = transport.deliver(post)
         if answer is None:
             return None
-        payload = check_answer(answer, post.letter, pinned or claimed_key(answer))
+        checked = check_answer(answer, post.letter, pinned or claimed_key(answer))
+        payload = checked.answer()
     except (RefusedError, ForeignAnswerError) as error:
         mailbox.audit.add("refused", number=post.letter.number, reason=str(error))
         transport.finish(post)
         if isinstance(error, RefusedError) and not error.is_passing:
             (mailbox.path / "joining.json").unlink(missing_ok=True)
         raise
-    if pinned not in (None, payload.get("coordinator_key")):
+    if payload.get("coordinator_key") != checked.key:
         raise ForeignAnswerError(
-            "The coordinator names another key than the one the host gave. Nothing was "
-            "taken."
+            "The coordinator names another key than the one that has signed its "
+            "answer. Nothing was taken."
         )
     mailbox.audit.add("came", letter=dict(payload))
     return payload

@@ -35,6 +35,8 @@ class Synced:
     """Why the coordinator was not reached, or what it refused."""
     is_waiting: bool = False
     """Whether a newer upload waits for somebody to look at it."""
+    retry_after: float | None = None
+    """Seconds for which the coordinator asks to be left alone, if it does."""
 
     @property
     def is_online(self) -> bool:
@@ -112,22 +114,34 @@ class Link:
         is_waiting = False
         if self._file.speaks:
             is_waiting = not self.post(is_looked_at=not self._file.needs_confirmation)
-        moved, trouble = None, None
+        moved, trouble, retry_after = None, None, None
         try:
             if self._places.next_key.exists() and not self.rotate(wait=wait):
                 moved = Moved(is_answered=False)  # one letter after the other
             else:
                 moved = self.move(wait=wait, notice=notice)
         except OfflineError as error:
-            trouble = str(error)
+            trouble, retry_after = str(error), error.retry_after
         except RefusedError as error:
             if not error.is_passing:
                 raise
-            trouble = str(error)
+            trouble, retry_after = str(error), error.retry_after
+        self._renew()
         guidance = self.take(wait=wait, notice=notice)
         return Synced(
-            moved=moved, guidance=guidance, trouble=trouble, is_waiting=is_waiting
+            moved=moved,
+            guidance=guidance,
+            trouble=trouble,
+            is_waiting=is_waiting,
+            retry_after=retry_after,
         )
+
+    def _renew(self) -> None:
+        """Write the coordinator's newest key into the link."""
+        key = self._mailbox.newest_key(self._file.coordinator_key)
+        if key != self._file.coordinator_key:
+            self._file = replace(self._file, coordinator_key=key)
+            self._file.save(self._places.link)
 
     def due(self) -> Outgoing | None:
         """Return the upload that is not in the mailbox yet, None where there is none.

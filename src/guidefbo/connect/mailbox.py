@@ -21,6 +21,7 @@ from guidefbo.core.files import OutputError
 from guidefbo.core.lock import exclusive, lock_path
 from guidefbo.wire.envelope import MAX_BYTES, MAX_SEQUENCE
 from guidefbo.wire.letter import MAX_LETTER
+from guidefbo.wire.succession import MAX_SUCCESSIONS, newest_key
 
 MAX_FILE = 2 * MAX_LETTER
 """Longest file of a mailbox."""
@@ -157,7 +158,7 @@ class Mailbox:
 
     def set_state(self, state: State) -> None:
         """Replace them, on disk when this returns."""
-        write_form(self._state, "guidefbo-mail-state", asdict(state), mode=self.mode)
+        self._write(self._state, "guidefbo-mail-state", asdict(state))
 
     def outgoing(self) -> Outgoing | None:
         """Return the upload that is ready to leave, None where there is none."""
@@ -166,7 +167,7 @@ class Mailbox:
     def put(self, outgoing: Outgoing) -> None:
         """Make an upload ready to leave, in the place of an older one."""
         path = self.path / "upload.json"
-        write_form(path, "guidefbo-outgoing", asdict(outgoing), mode=self.mode)
+        self._write(path, "guidefbo-outgoing", asdict(outgoing))
 
     def withdraw(self) -> None:
         """Let nothing more leave."""
@@ -179,13 +180,40 @@ class Mailbox:
     def receive(self, incoming: Incoming) -> None:
         """Keep a packet for the agent, in the place of an older one."""
         path = self.path / "packet.json"
-        write_form(path, "guidefbo-incoming", asdict(incoming), mode=self.mode)
+        self._write(path, "guidefbo-incoming", asdict(incoming))
+
+    def newest_key(self, key: str) -> str:
+        """Return the coordinator's key that followed the one in the link, if one did.
+
+        What is kept here are letters that prove it: who may write into the mailbox
+        cannot make the site trust a key that the coordinator has not vouched for.
+        """
+        return newest_key(key, self._successions())
+
+    def add_successions(self, letters: list[str]) -> None:
+        """Keep letters that prove which key followed which."""
+        known = [*self._successions(), *letters][-MAX_SUCCESSIONS:]
+        path = self.path / "successions.json"
+        self._write(path, "guidefbo-successions", {"letters": known})
+
+    def _successions(self) -> list[str]:
+        path = self.path / "successions.json"
+        if not path.exists():
+            return []
+        kind = "guidefbo-successions"
+        return read_form(path, kind, {"letters"}, limit=MAX_FILE)["letters"]
 
     def forget(self) -> None:
         """Remove the packet and the letter under way; numbers go on."""
-        (self.path / "packet.json").unlink(missing_ok=True)
+        for name in ("packet.json", "successions.json"):
+            (self.path / name).unlink(missing_ok=True)
         self.withdraw()
         self.set_state(State(number=self.state().number))
+
+    def _write(self, path: Path, kind: str, fields: dict[str, Any]) -> None:
+        # The other user of the mailbox gets no further than the mailbox: what it links
+        # to elsewhere is not written.
+        write_form(path, kind, fields, mode=self.mode, is_followed=False)
 
     def _read(self, path: Path, kind: str, form: type[F]) -> F | None:
         if not path.exists():

@@ -42,10 +42,15 @@ class FolderTransport:
         found = _take(answer)
         if found is not None:
             return found
+        if any((self.folder / "in" / part).is_symlink() for part in place.parents):
+            raise OfflineError(
+                f"{question.parent} is a link to another place, and no letter goes "
+                "there. Who may write into the share?"
+            )
         try:
             question.parent.mkdir(parents=True, exist_ok=True)
-            if not question.exists():
-                write_atomically(question, post.data)
+            if not question.is_file() or question.is_symlink():
+                write_atomically(question, post.data, is_followed=False)
         except OSError as error:
             raise OfflineError(
                 f"Cannot write into {question.parent}: {error.strerror or error}. May "

@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from guidefbo.coordinator.federation import signing_key
-from guidefbo.coordinator.limits import Buckets
+from guidefbo.coordinator.federation import (
+    MAX_BODY,
+    find_federation,
+    list_successions,
+    signing_key,
+)
+from guidefbo.coordinator.limits import Buckets, network_of
 from guidefbo.coordinator.metrics import Metrics
 from guidefbo.coordinator.points import reached
 from guidefbo.coordinator.refusal import Refusal
@@ -19,6 +24,7 @@ from guidefbo.coordinator.store import Store, StoreError
 from guidefbo.coordinator.work import Outcome, process
 from guidefbo.coordinator.writer import RETRY, Writer
 from guidefbo.core.errors import WireError
+from guidefbo.core.names import is_name
 from guidefbo.wire.letter import JOIN, REFUSAL, Letter, read_letter, seal
 
 BURST = 4.0
@@ -46,6 +52,8 @@ class Desk:
     writer: Writer
     buckets: Buckets
     """Of sites."""
+    claims: Buckets
+    """Of what an address says in the name of a site, before its signature is read."""
     metrics: Metrics
 
     def receive(
@@ -56,6 +64,7 @@ class Desk:
         purpose: str | None = None,
         federation: str | None = None,
         is_sealed: bool = False,
+        address: str | None = None,
     ) -> "Future[Answered]":
         """Take a letter; its answer is there once everything is on disk.
 
@@ -65,6 +74,7 @@ class Desk:
             purpose: What the door is for; None: for all letters.
             federation: Whose door it is; None: everybody's.
             is_sealed: Whether a refusal is a signed letter too.
+            address: Where it comes from, None where that is not known.
         """
         began = time.perf_counter()
         answered: Future[Answered] = Future()
@@ -80,8 +90,10 @@ class Desk:
             answered.set_result(self._dress(outcome, letter, is_sealed))
 
         try:
+            letter = _read(data, limit, purpose, federation)
+            if address is not None:
+                self._hear(letter, address)
             with self.writer.arriving():
-                letter = _read(data, limit, purpose, federation)
                 with self.store.reading() as connection:
                     request = authenticate(connection, letter)
                 self.buckets.take(request.whose)
@@ -94,6 +106,26 @@ class Desk:
         else:
             stored.add_done_callback(partial(_then, finish))
         return answered
+
+    def _hear(self, letter: Letter, address: str) -> None:
+        """Refuse what comes too often, before it costs anything.
+
+        Nobody knows yet whether the site itself speaks: it is counted together with the
+        address, so that from elsewhere nobody can use up what a site may send.
+        """
+        said = letter.payload
+        caller = network_of(address), said["federation"], said["site"]
+        self.claims.take(caller)
+
+    def limit_of(self, federation: str | None) -> int:
+        """Return the most bytes of a request to a federation, or to none yet."""
+        if federation is None or not is_name(federation):
+            return MAX_BODY
+        with self.store.reading() as connection:
+            try:
+                return find_federation(connection, federation).max_body
+            except Refusal:
+                return MAX_BODY
 
     def answer(self, data: bytes, *, limit: int, is_sealed: bool = False) -> Answered:
         """Answer a letter, and wait for it."""
@@ -134,6 +166,7 @@ class Desk:
             try:
                 with self.store.reading() as connection:
                     key = signing_key(connection)
+                    successions = list_successions(connection)
             except (StoreError, Refusal):
                 pass
             else:
@@ -143,6 +176,7 @@ class Desk:
                     "site": letter.payload["site"],
                     "number": letter.number,
                     "answers": letter.digest,
+                    "successions": successions,
                     "error": outcome.code,
                     "message": str(outcome),
                 }
@@ -193,7 +227,8 @@ def open_desk(store: Store, *, rate: float) -> Desk:
     return Desk(
         store=store,
         writer=writer,
-        buckets=Buckets(rate=rate, burst=BURST * rate),
+        buckets=Buckets(rate=rate, burst=max(BURST * rate, 1.0)),
+        claims=Buckets(rate=2.0 * rate, burst=max(2.0 * BURST * rate, 2.0)),
         metrics=metrics,
     )
 

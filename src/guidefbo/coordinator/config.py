@@ -52,6 +52,8 @@ class Config:
     """Seconds within which a request must have arrived."""
     max_connections: int = 1000
     """Connections at the same time."""
+    connections_address: int = 100
+    """Connections at the same time from one address; 0: no limit."""
     log_level: str = "info"
     """Least level that is logged."""
 

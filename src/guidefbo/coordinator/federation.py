@@ -3,20 +3,28 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from guidefbo.coordinator.refusal import Refusal
-from guidefbo.coordinator.tables import coordinator, federations
+from guidefbo.coordinator.tables import coordinator, federations, successions
+from guidefbo.core.domain import Domain
 from guidefbo.core.settings import make
+from guidefbo.core.space.form import space_from_form
 from guidefbo.server.registry import find_server
-from guidefbo.server.side import ServerSide
-from guidefbo.wire.envelope import Terms
+from guidefbo.server.side import PlacedSide, ServerSide
+from guidefbo.wire.envelope import MAX_BYTES, Terms
 from guidefbo.wire.keys import SigningKey
+from guidefbo.wire.succession import MAX_SUCCESSIONS, Succession, make_succession
 
 MAX_BODY = 64 << 10
 """Most bytes of a request, unless the strategy's messages may be longer."""
+NUMBER_BYTES = 25
+"""Most bytes of a number in JSON, with the comma after it."""
+FRAME_BYTES = 4 << 10
+"""Room for what stands around the numbers of an upload: names, and brackets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +65,24 @@ class Federation:
         return make(find_server(self.terms.strategy), self.settings).build()
 
     @property
+    def domain(self) -> Domain:
+        """The search space as coordinates of the unit cube."""
+        return _domain_of(json.dumps(self.space))
+
+    @property
+    def max_upload(self) -> int:
+        """Most bytes of an upload: what its strategy can need in this space."""
+        server = self.server
+        if not isinstance(server, PlacedSide):
+            return MAX_BODY // 2
+        numbers = server.max_numbers(self.domain)
+        return min(FRAME_BYTES + NUMBER_BYTES * numbers, MAX_BYTES)
+
+    @property
     def max_body(self) -> int:
         """Most bytes of a request."""
-        # A message is a text in JSON in base64.
-        longest = getattr(self.server.upload_type, "MAX_BYTES", 0)
-        return max(MAX_BODY, 2 * longest)
+        # An upload is a text in JSON in base64.
+        return max(MAX_BODY, 2 * self.max_upload)
 
     def to_row(self) -> dict[str, Any]:
         """Return the row of a table."""
@@ -105,6 +126,12 @@ class Federation:
         )
 
 
+@lru_cache(maxsize=256)
+def _domain_of(form: str) -> Domain:
+    # Asked for every letter, and the same every time.
+    return space_from_form(json.loads(form)).domain
+
+
 def find_federation(
     connection: Connection, name: str, *, lock: bool = False
 ) -> Federation:
@@ -140,12 +167,48 @@ def set_round(connection: Connection, name: str, number: int) -> None:
     )
 
 
-def signing_key(connection: Connection) -> SigningKey:
-    """Return the key that signs answers."""
-    pem = connection.execute(select(coordinator.c.secret)).scalar_one_or_none()
+def signing_key(connection: Connection, *, lock: bool = False) -> SigningKey:
+    """Return the key that signs answers.
+
+    Args:
+        connection: To the store.
+        lock: Whether it may not be changed until this transaction ends.
+    """
+    query = select(coordinator.c.secret)
+    if lock:
+        query = query.with_for_update(read=True)
+    pem = connection.execute(query).scalar_one_or_none()
     if pem is None:
         raise Refusal("not_found", "There is no federation here yet.")
     return SigningKey.from_pem(pem.encode())
+
+
+def change_signing_key(connection: Connection) -> Succession:
+    """Have a new key sign answers from now on; the old one vouches for it and is gone.
+
+    Args:
+        connection: In a transaction that is committed afterwards.
+    """
+    connection.execute(select(coordinator.c.id).with_for_update())
+    former, fresh = signing_key(connection), SigningKey.make()
+    count = select(func.max(successions.c.number))
+    number = (connection.execute(count).scalar_one_or_none() or 0) + 1
+    changed = make_succession(former, fresh.public, number)
+    connection.execute(
+        insert(successions).values(
+            number=number, former_key=changed.former_key, letter=changed.text
+        )
+    )
+    pem = fresh.to_pem().decode()
+    connection.execute(update(coordinator).values(secret=pem))
+    return changed
+
+
+def list_successions(connection: Connection) -> list[str]:
+    """Return the letters by which keys followed each other, the newest, in order."""
+    newest = successions.c.number.desc()
+    query = select(successions.c.letter).order_by(newest).limit(MAX_SUCCESSIONS)
+    return list(connection.execute(query).scalars())[::-1]
 
 
 def ensure_signing_key(connection: Connection) -> SigningKey:

@@ -12,19 +12,24 @@ between does no harm, since a letter that comes again gets the same answer.
 import logging
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from guidefbo.coordinator.answer import Answered, Desk
 from guidefbo.coordinator.points import reached
-from guidefbo.core.errors import SettingsError
+from guidefbo.core.errors import SettingsError, WireError
 from guidefbo.core.files import InputError, OutputError, read_file, write_atomically
 from guidefbo.core.names import is_name
-from guidefbo.wire.letter import MAX_LETTER
+from guidefbo.wire.letter import JOIN, MAX_LETTER, read_letter
 
 JOIN_FOLDER = "_join"
 """No federation's name begins with this sign."""
 NAME = re.compile(r"[0-9a-f]{1,64}\.letter")
 """A number or a digest; what a sync tool writes beside them is passed over."""
+MAX_TURN = 16
+"""Most letters of one site in a turn; a site needs one, and others wait behind it."""
+MAX_JOINS = 256
+"""Most joins in a turn."""
 log = logging.getLogger(__name__)
 
 
@@ -50,10 +55,10 @@ def turn(desk: Desk, folder: Path) -> int:
 def _requests(folder: Path) -> Iterator[Path]:
     """Return the requests, those of one site in the order of their numbers."""
     joins = folder / JOIN_FOLDER
-    yield from _letters(joins)
+    yield from islice(_letters(joins), MAX_JOINS)
     for federation in _folders(folder):
         for site in _folders(federation):
-            yield from _letters(site)
+            yield from islice(_letters(site), MAX_TURN)
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -67,28 +72,61 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _letters(folder: Path) -> list[Path]:
-    if not folder.is_dir():
+    if not folder.is_dir() or folder.is_symlink():
         return []
     return sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name))
 
 
 def _answer(desk: Desk, folder: Path, path: Path) -> bool:
-    out = folder / "out" / path.relative_to(folder / "in")
-    if not out.exists():
+    place = path.relative_to(folder / "in")
+    out = folder / "out" / place
+    if path.is_symlink():
+        # Others may write here: no letter of theirs names a file of this machine.
+        log.warning("file refused", extra={"reason": "it is a link"})
+        path.unlink(missing_ok=True)
+        return False
+    if not out.is_file() or out.is_symlink():
         try:
             data = read_file(path, MAX_LETTER)
         except InputError as error:
             log.warning("file refused", extra={"reason": str(error)})
             return False
-        answered = desk.answer(data, limit=MAX_LETTER, is_sealed=True)
+        if not _is_in_place(data, place):
+            log.warning("file refused", extra={"reason": "it is another's place"})
+            path.unlink(missing_ok=True)
+            return False
+        named = place.parts[0] if len(place.parts) == 3 else None
+        limit = desk.limit_of(named)
+        answered = desk.answer(data, limit=limit, is_sealed=True)
         if _should_wait(answered):
             # It stays where it is: the next turn finds it.
             return False
-        out.parent.mkdir(parents=True, exist_ok=True)
+        _make_folders(folder, out)
         reached("before folder answer")
-        write_atomically(out, answered.body)
+        write_atomically(out, answered.body, is_followed=False)
     path.unlink(missing_ok=True)
     return True
+
+
+def _is_in_place(data: bytes, place: Path) -> bool:
+    """Whether a letter lies where its sender puts it; what is none is refused later."""
+    try:
+        letter = read_letter(data)
+    except WireError:
+        return True
+    payload = letter.payload
+    if letter.purpose == JOIN:
+        return place == Path(JOIN_FOLDER) / f"{letter.digest[:32]}.letter"
+    names = str(payload["federation"]), str(payload["site"])
+    return place.parts == (*names, f"{letter.number:012d}.letter")
+
+
+def _make_folders(folder: Path, out: Path) -> None:
+    """Make the folders of an answer; a link among them would lead elsewhere."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    for part in out.relative_to(folder).parents:
+        if (folder / part).is_symlink() and part != Path():
+            raise OutputError(f"{folder / part} is a link, and no answer goes there.")
 
 
 def _should_wait(answered: Answered) -> bool:

@@ -14,6 +14,7 @@ from guidefbo.coordinator.codes import hash_code, hash_token, make_code, make_to
 from guidefbo.coordinator.federation import (
     Federation,
     add_federation,
+    change_signing_key,
     ensure_signing_key,
     find_federation,
     list_federations,
@@ -32,6 +33,7 @@ from guidefbo.core.space.form import fingerprint, space_from_form, space_to_form
 from guidefbo.server.registry import find_server, server_names
 from guidefbo.server.side import ListeningSide
 from guidefbo.wire.envelope import Terms
+from guidefbo.wire.succession import Succession
 
 MAX_FEDERATIONS = 10_000
 """Most federations of one store."""
@@ -266,6 +268,12 @@ def public_key(store: Store) -> str:
     """Return the public half of the key that signs answers."""
     with store.reading() as connection:
         return signing_key(connection).public
+
+
+def rotate_key(store: Store) -> Succession:
+    """Have a new key sign answers from now on, which the old one vouches for."""
+    with store.writing() as connection:
+        return change_signing_key(connection)
 
 
 def export(store: Store, federation: str) -> bytes:

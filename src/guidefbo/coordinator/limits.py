@@ -1,17 +1,42 @@
-"""Rate limits: token buckets, one for each caller.
+"""Limits of callers: token buckets, connections, and refusals that are held back.
 
 They are per process: behind several processes a caller gets as many times as much.
 """
 
+import asyncio
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
+from ipaddress import IPv6Address
 from threading import Lock
 
 from guidefbo.coordinator.refusal import Refusal
 
 MAX_CALLERS = 100_000
 """Most callers remembered; whoever was seen longest ago is forgotten first."""
+HOLD = 1.0
+"""Seconds that a refusal for too many requests is held back."""
+MAX_HELD = 1000
+"""Most refusals that are held back at the same time."""
+
+
+def network_of(address: str) -> str:
+    """Return what is counted as one caller: an address, of IPv6 its network of 64 bits.
+
+    Who has one address of IPv6 usually has all of its network.
+
+    >>> network_of("192.0.2.7"), network_of("2001:db8:1:2:3:4:5:6")
+    ('192.0.2.7', '2001:db8:1:2::')
+    """
+    if ":" not in address:
+        return address
+    try:
+        whole = IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if whole.ipv4_mapped is not None:
+        return str(whole.ipv4_mapped)
+    return str(IPv6Address(int(whole) >> 64 << 64))
 
 
 class Buckets:
@@ -37,6 +62,12 @@ class Buckets:
         self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
         self._lock = Lock()
 
+    def is_spent(self, caller: Hashable) -> bool:
+        """Whether a request would be refused now; nothing is counted."""
+        with self._lock:
+            left, then = self._left.get(caller, (self._burst, 0.0))
+            return left + (self._clock() - then) * self._rate < 1.0 <= self._burst
+
     def take(self, caller: Hashable) -> None:
         """Let a request pass, or refuse it."""
         if self._rate <= 0.0:
@@ -56,3 +87,56 @@ class Buckets:
                 f"Too many requests. Come back in {wait:.1f} s.",
                 retry_after=wait,
             )
+
+
+class Callers:
+    """Addresses: how many requests a second each may send, and over how many wires.
+
+    Who sends too much is refused, and the refusal is held back for a moment. A caller
+    that waits for it sends no further request over that connection meanwhile, which
+    costs this side nothing; to answer at once would let it come as fast as it can.
+    """
+
+    def __init__(self, *, rate: float, max_connections: int) -> None:
+        """Know nobody yet.
+
+        Args:
+            rate: Requests a second from one address in the long run; 0: no limit.
+            max_connections: At the same time from one address; 0: no limit.
+        """
+        self._buckets = Buckets(rate=rate, burst=max(2.0 * rate, 1.0))
+        self._most = max_connections
+        self._open: Counter[str] = Counter()
+        self._num_held = 0
+
+    def connect(self, address: str) -> bool:
+        """Count a connection, and say whether it may stay.
+
+        One whose first request would be refused is not even read.
+        """
+        caller = network_of(address)
+        self._open[caller] += 1
+        if 0 < self._most < self._open[caller]:
+            return False
+        return not self._buckets.is_spent(caller)
+
+    def disconnect(self, address: str) -> None:
+        """Count a connection that has ended."""
+        caller = network_of(address)
+        self._open[caller] -= 1
+        if self._open[caller] <= 0:
+            del self._open[caller]
+
+    def take(self, address: str) -> None:
+        """Let a request pass, or refuse it."""
+        self._buckets.take(network_of(address))
+
+    async def hold(self) -> None:
+        """Hold a refusal back for a moment, unless too many are."""
+        if self._num_held >= MAX_HELD:
+            return
+        self._num_held += 1
+        try:
+            await asyncio.sleep(HOLD)
+        finally:
+            self._num_held -= 1

@@ -21,6 +21,8 @@ from guidefbo.coordinator.tables import invitations, readers, sites, uploads
 JOINED, LEFT, REVOKED = "joined", "left", "revoked"
 ROLES = ("site", "listen-only", "speak-only")
 """What a site may do: both, take packets only, hand over uploads only."""
+MAX_KEPT = 10_000
+"""Uploads of a site that are kept; packets are made of the newest alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +141,16 @@ def add_uploads(connection: Connection, new: Sequence[NewUpload]) -> None:
     if new:
         rows = [{f.name: getattr(u, f.name) for f in fields(NewUpload)} for u in new]
         connection.execute(_UPLOAD, rows)
+
+
+def prune_uploads(connection: Connection, federation: str, site: str) -> None:
+    """Remove the oldest uploads of a site that has sent very many."""
+    mine = and_(uploads.c.federation == federation, uploads.c.site == site)
+    newest_first = uploads.c.number.desc()
+    beyond = select(uploads.c.number).where(mine).order_by(newest_first)
+    last = connection.execute(beyond.offset(MAX_KEPT).limit(1)).scalar_one_or_none()
+    if last is not None:
+        connection.execute(delete(uploads).where(mine, uploads.c.number <= last))
 
 
 def newest_upload(connection: Connection, member: Member) -> bytes | None:

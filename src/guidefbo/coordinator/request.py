@@ -16,6 +16,7 @@ from guidefbo.coordinator.members import (
 from guidefbo.coordinator.refusal import Refusal
 from guidefbo.core.checks import shown
 from guidefbo.core.errors import WireError
+from guidefbo.server.side import PlacedSide
 from guidefbo.wire.codec import read
 from guidefbo.wire.entries import require_fields
 from guidefbo.wire.envelope import MAX_SEQUENCE, UploadHead
@@ -188,8 +189,15 @@ def _require_signature(letter: Letter, key: str) -> None:
 
 def _with_upload(request: Request, federation: Federation) -> Request:
     data = request.letter.payload["upload"].encode()
+    server = federation.server
+    if len(data) > federation.max_upload:
+        raise Refusal(
+            "too_large",
+            f"An upload of {federation.terms.strategy} in this search space has at "
+            f"most {federation.max_upload} bytes, got {len(data)}.",
+        )
     try:
-        upload = read(data, federation.server.upload_type, UploadHead)
+        upload = read(data, server.upload_type, UploadHead)
     except WireError as error:
         raise Refusal("invalid", f"The upload is refused: {error}") from error
     head = upload.head
@@ -198,6 +206,11 @@ def _with_upload(request: Request, federation: Federation) -> Request:
         why = f"it is of the site {head.site!r}, and the letter is {request.site!r}'s"
     if why is not None:
         raise Refusal("foreign", f"The upload is refused: {why}.")
+    if isinstance(server, PlacedSide):
+        try:
+            server.check(upload.body, federation.domain)
+        except WireError as error:
+            raise Refusal("foreign", f"The upload is refused: {error}") from error
     return Request(
         letter=request.letter,
         federation=request.federation,

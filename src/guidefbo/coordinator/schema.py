@@ -12,9 +12,9 @@ from sqlalchemy import Connection, inspect, text
 from guidefbo.coordinator.points import reached
 from guidefbo.coordinator.store import Store, StoreError, open_store, protect
 
-HEAD = "0001"
+HEAD = "0002"
 """Newest version of the tables."""
-RELEASED = ("0001",)
+RELEASED = ("0001", "0002")
 """Versions that stores in use may have, oldest first."""
 LOCK = 7_105_322
 """Number of PostgreSQL's advisory lock for migrations."""

@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -77,7 +77,7 @@ def _uvicorn(app: FastAPI, config: Config) -> uvicorn.Config:
         port=config.port,
         ssl_certfile=config.tls_cert,
         ssl_keyfile=config.tls_key,
-        http=_punctual(config.timeout),
+        http=_punctual(app, config),
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -93,18 +93,36 @@ def _uvicorn(app: FastAPI, config: Config) -> uvicorn.Config:
     )
 
 
-def _punctual(timeout: float) -> type[H11Protocol]:
+def _punctual(app: FastAPI, config: Config) -> type[H11Protocol]:
     """Return a protocol that closes connections on which nothing is asked for.
 
-    Args:
-        timeout: Seconds within which a request must begin and its head be whole.
+    A request must begin, and its head be whole, within the timeout. A connection too
+    many from one address is closed before anything of it is read; a proxy in front
+    counts its own.
     """
+    timeout, callers = config.timeout, app.state.callers
+    is_counted = config.proxy is None
 
     class Punctual(H11Protocol):
+        _peer: str | None = None
+
         def connection_made(self, transport: Any) -> None:
+            peer = transport.get_extra_info("peername")
+            if is_counted and isinstance(peer, tuple):
+                self._peer = str(cast(tuple[Any, ...], peer)[0])
+                if not callers.connect(self._peer):
+                    self.transport = transport
+                    transport.abort()
+                    return
             super().connection_made(transport)
             self._before: Any = None
             self.loop.call_later(timeout, self._look)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            if self._peer is not None:
+                callers.disconnect(self._peer)
+            if self in self.connections:
+                super().connection_lost(exc)
 
         def _look(self) -> None:
             if self.transport.is_closing():

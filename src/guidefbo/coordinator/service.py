@@ -4,6 +4,7 @@ import asyncio
 import base64
 import binascii
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -27,7 +28,7 @@ from guidefbo.coordinator.federation import (
     signing_key,
 )
 from guidefbo.coordinator.host import overview
-from guidefbo.coordinator.limits import Buckets
+from guidefbo.coordinator.limits import Callers
 from guidefbo.coordinator.members import reader_of
 from guidefbo.coordinator.metrics import Metrics
 from guidefbo.coordinator.pages import describe_sites, status_page
@@ -35,7 +36,6 @@ from guidefbo.coordinator.refusal import Refusal
 from guidefbo.coordinator.shapes import reference
 from guidefbo.coordinator.store import StoreError
 from guidefbo.coordinator.tables import federations
-from guidefbo.core.names import is_name
 from guidefbo.wire.letter import JOIN
 
 NUM_READERS = 8
@@ -64,6 +64,9 @@ def make_app(desk: Desk, config: Config) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
+    app.state.callers = Callers(
+        rate=config.rate_address, max_connections=config.connections_address
+    )
     _take_letters(app, desk, config)
     _answer_readers(app, desk)
     _tell_of_itself(app, desk)
@@ -74,6 +77,7 @@ def make_app(desk: Desk, config: Config) -> FastAPI:
 
 def _take_letters(app: FastAPI, desk: Desk, config: Config) -> None:
     # Few threads: to read a letter is arithmetic, and each holds a connection.
+    callers: Callers = app.state.callers
     readers = ThreadPoolExecutor(NUM_READERS, thread_name_prefix="guidefbo-reader")
 
     def door(purpose: str) -> Handler:
@@ -81,7 +85,7 @@ def _take_letters(app: FastAPI, desk: Desk, config: Config) -> None:
             name = request.path_params.get("federation")
 
             async def limit() -> int:
-                return await run_in_threadpool(_limit_of, desk, name)
+                return await run_in_threadpool(desk.limit_of, name)
 
             data = await read_body(request, limit, config.timeout)
             receive = partial(
@@ -90,10 +94,14 @@ def _take_letters(app: FastAPI, desk: Desk, config: Config) -> None:
                 limit=max(len(data), MAX_BODY),
                 purpose=purpose,
                 federation=name,
+                address=_address(request.scope),
             )
             loop = asyncio.get_running_loop()
             future = await loop.run_in_executor(readers, receive)
-            return _respond(await asyncio.wrap_future(future))
+            answered = await asyncio.wrap_future(future)
+            if answered.status == 429:
+                await callers.hold()
+            return _respond(answered)
 
         take.__name__ = purpose
         return take
@@ -116,14 +124,6 @@ def _take_letters(app: FastAPI, desk: Desk, config: Config) -> None:
             response_class=Response,
             openapi_extra=_letter_schema(purpose),
         )
-
-
-def _limit_of(desk: Desk, name: str | None) -> int:
-    """Return the most bytes of a request to a federation."""
-    if name is None or not is_name(name):
-        return MAX_BODY
-    with desk.store.reading() as connection:
-        return find_federation(connection, name).max_body
 
 
 def _answer_readers(app: FastAPI, desk: Desk) -> None:
@@ -264,16 +264,15 @@ def _guard(app: FastAPI, desk: Desk, config: Config) -> None:
 
     for kind in (Refusal, HTTPException, StoreError):
         app.add_exception_handler(kind, refuse)
-    buckets = Buckets(rate=config.rate_address, burst=2 * config.rate_address)
-    app.add_middleware(_Gate, buckets=buckets, metrics=desk.metrics)
+    app.add_middleware(_Gate, callers=app.state.callers, metrics=desk.metrics)
 
 
 class _Gate:
     """Every request passes here first."""
 
-    def __init__(self, app: ASGIApp, buckets: Buckets, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, callers: Callers, metrics: Metrics) -> None:
         self._app = app
-        self._buckets = buckets
+        self._callers = callers
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -288,15 +287,21 @@ class _Gate:
                 self._metrics.count_request(known, message["status"])
             await send(message)
 
-        client = scope.get("client")
         try:
             # Health is asked for by machines of one's own.
             if scope["path"] != "/healthz":
-                self._buckets.take(client[0] if client else "")
+                self._callers.take(_address(scope))
         except Refusal as refusal:
+            await self._callers.hold()
             await _refuse(refusal)(scope, receive, counted)
         else:
             await self._app(scope, receive, counted)
+
+
+def _address(scope: Scope) -> str:
+    """Return where a request comes from."""
+    client = scope.get("client")
+    return client[0] if client else ""
 
 
 def _refuse(refusal: Refusal) -> Response:
@@ -312,7 +317,7 @@ def _refuse(refusal: Refusal) -> Response:
 def _respond(answered: Answered) -> Response:
     headers: dict[str, str] = {}
     if answered.retry_after is not None:
-        headers["Retry-After"] = str(max(1, round(answered.retry_after)))
+        headers["Retry-After"] = str(max(1, math.ceil(answered.retry_after)))
     if answered.status == 401:
         headers["WWW-Authenticate"] = 'Basic realm="guidefbo"'
     return Response(

@@ -58,6 +58,12 @@ def _answer(fields: dict[str, Any]) -> Any:
             "type": "string",
             "description": "SHA-256 of the payload's bytes of that letter, hexadecimal",
         },
+        "successions": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "changes of the coordinator's key, oldest first: letters "
+            "as texts, whose payloads are a SuccessionPayload",
+        },
     }
     return _object({**common, **fields})
 
@@ -139,6 +145,14 @@ PAYLOADS: dict[str, Any] = {
         {"public_key": {**KEY, "description": "the new one; the old one signs"}},
     ),
     "RotateAnswer": _answer({"rotated": {"type": "boolean"}}),
+    "SuccessionPayload": _payload(
+        "succession",
+        {
+            "former_key": {**KEY, "description": "it signs this letter"},
+            "public_key": {**KEY, "description": "it signs answers from then on"},
+        },
+        named=False,
+    ),
 }
 """What stands in the payloads of letters."""
 

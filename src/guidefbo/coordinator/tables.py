@@ -23,6 +23,15 @@ coordinator = Table(
     Column("secret", Text, nullable=False),
 )
 
+successions = Table(
+    "successions",
+    metadata,
+    # Changes of that key, oldest first: each letter is signed by the key before.
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("former_key", String(64), nullable=False, unique=True),
+    Column("letter", Text, nullable=False),
+)
+
 federations = Table(
     "federations",
     metadata,
@@ -88,5 +97,13 @@ readers = Table(
     ForeignKeyConstraint(["federation"], ["federations.name"]),
 )
 
-IN_ORDER = (coordinator, federations, sites, uploads, invitations, readers)
+IN_ORDER = (
+    coordinator,
+    successions,
+    federations,
+    sites,
+    uploads,
+    invitations,
+    readers,
+)
 """Every table after those it refers to."""

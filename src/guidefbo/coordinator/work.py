@@ -16,6 +16,7 @@ from guidefbo.coordinator.codes import hash_code
 from guidefbo.coordinator.federation import (
     Federation,
     find_federation,
+    list_successions,
     set_round,
     signing_key,
 )
@@ -26,6 +27,8 @@ from guidefbo.coordinator.request import Request
 from guidefbo.wire.keys import SigningKey
 from guidefbo.wire.letter import JOIN, seal
 
+PRUNE_EVERY = 256
+"""Changes of a federation after which those who sent last lose their oldest uploads."""
 Outcome = bytes | Refusal
 """The signed answer, or why there is none."""
 
@@ -63,6 +66,10 @@ class _Ledger:
         members.add_uploads(connection, self.uploads)
         if self.federation.round != self.was:
             set_round(connection, self.federation.name, self.federation.round)
+        if self.federation.round // PRUNE_EVERY != self.was // PRUNE_EVERY:
+            # Whoever fills the disk is found sooner or later.
+            for upload in self.uploads:
+                members.prune_uploads(connection, upload.federation, upload.site)
 
 
 def process(connection: Connection, requests: Sequence[Request]) -> list[Outcome]:
@@ -72,7 +79,8 @@ def process(connection: Connection, requests: Sequence[Request]) -> list[Outcome
         connection: In a transaction that is committed afterwards.
         requests: At most one of each site.
     """
-    key = signing_key(connection)
+    key = signing_key(connection, lock=True)
+    successions = list_successions(connection)
     # In one order, so that two processes never wait for each other.
     ledgers = {
         name: _open_ledger(connection, name, requests, key.public)
@@ -92,7 +100,7 @@ def process(connection: Connection, requests: Sequence[Request]) -> list[Outcome
         ]
         packets[name] = _packets(connection, ledger.federation, mine)
     answers = {
-        draft.member: _answer(draft, packets[draft.member.federation], key)
+        draft.member: _answer(draft, packets[draft.member.federation], key, successions)
         for draft in drafts
         if isinstance(draft, Draft)
     }
@@ -324,7 +332,9 @@ def _needs_none(
     return None
 
 
-def _answer(draft: Draft, packets: Packets, key: SigningKey) -> bytes:
+def _answer(
+    draft: Draft, packets: Packets, key: SigningKey, successions: Sequence[str]
+) -> bytes:
     """Return the signed answer to a letter."""
     letter, name = draft.request.letter, draft.member.name
     fields = dict(draft.fields)
@@ -340,6 +350,7 @@ def _answer(draft: Draft, packets: Packets, key: SigningKey) -> bytes:
             "site": name,
             "number": letter.number,
             "answers": letter.digest,
+            "successions": successions,
             **fields,
         },
         key,

@@ -78,24 +78,31 @@ def check_writable(path: Path) -> None:
 
 
 def write_atomically(
-    path: Path, content: str | bytes, *, mode: int | None = None
+    path: Path,
+    content: str | bytes,
+    *,
+    mode: int | None = None,
+    is_followed: bool = True,
 ) -> None:
     """Write the content to a temporary neighbour and move it into place.
 
-    A file that is replaced keeps its rights, and a link keeps pointing at it.
+    A file that is replaced keeps its rights and its group, and a link keeps pointing at
+    it.
 
     Args:
         path: The file.
         content: All of it.
         mode: Its rights; None: as they were, or an ordinary file's.
+        is_followed: Whether a link at that name is followed; where others may write
+            into the folder it is replaced instead.
     """
-    with open_atomically(path, mode=mode) as file:
+    with open_atomically(path, mode=mode, is_followed=is_followed) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager
 def open_atomically(
-    path: Path, *, mode: int | None = None
+    path: Path, *, mode: int | None = None, is_followed: bool = True
 ) -> Generator[IO[bytes], None, None]:
     """Open a temporary neighbour to write to, and move it into place at the end.
 
@@ -104,8 +111,10 @@ def open_atomically(
     Args:
         path: The file.
         mode: Its rights; None: as they were, or an ordinary file's.
+        is_followed: Whether a link at that name is followed.
     """
-    path = Path(os.path.realpath(path))
+    if is_followed:
+        path = Path(os.path.realpath(path))
     try:
         handle, name = _open_neighbour(path)
         try:
@@ -113,6 +122,7 @@ def open_atomically(
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
+            _keep_group(path, name)
             os.chmod(name, _mode(path) if mode is None else mode)
             os.replace(name, path)
         except BaseException:
@@ -130,12 +140,22 @@ def _open_neighbour(path: Path) -> tuple[int, str]:
     return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
 
 
+def _keep_group(path: Path, name: str) -> None:
+    """Give a file the group of the one it replaces, where this user may."""
+    if hasattr(os, "chown"):
+        with suppress(OSError):
+            group = os.lstat(path).st_gid
+            if group != os.stat(name).st_gid:
+                os.chown(name, -1, group)
+
+
 def _mode(path: Path) -> int:
     """Return the rights of the file that is replaced, or an ordinary file's."""
     try:
-        return stat.S_IMODE(os.stat(path).st_mode)
+        mode = os.lstat(path).st_mode
     except FileNotFoundError:
         return 0o666 & ~_umask()
+    return 0o666 & ~_umask() if stat.S_ISLNK(mode) else stat.S_IMODE(mode)
 
 
 def _sync_folder(folder: Path) -> None:

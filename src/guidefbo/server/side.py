@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Purpose, Streams
 
 
@@ -88,6 +89,23 @@ class ListeningSide(Protocol):
             sites: Who listens; none of them has an upload.
             draws: The server's randomness.
         """
+        ...
+
+
+@runtime_checkable
+class PlacedSide(Protocol):
+    """A server side that knows what an upload from a search space looks like.
+
+    A coordinator, which has the space, refuses an upload that does not fit before it is
+    stored; other code compares uploads with each other by `form` alone.
+    """
+
+    def max_numbers(self, domain: Domain) -> int:
+        """Return the most numbers that an upload from this domain holds."""
+        ...
+
+    def check(self, upload: Any, domain: Domain) -> None:
+        """Raise `WireError` where an upload is of another dimension or other blocks."""
         ...
 
 

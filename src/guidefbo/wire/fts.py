@@ -29,6 +29,8 @@ size, up to 400. Averages are no longer than what they average.
 Runs here send at most 1.4√M with noise, 10√M without. A positive factor moves no
 maximum: the limit keeps one vector from being an average, not a peer from being wrong.
 """
+MANY_FEATURES = 10_000
+"""Most weights that a coordinator takes: twenty times the usual number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,8 @@ JOIN = "join"
 """Purpose of the one letter whose sender does not know its own name yet."""
 REFUSAL = "refusal"
 """Purpose of an answer that says no; of a join that names nobody it has no names."""
+SUCCESSION = "succession"
+"""Purpose of the letter in which a coordinator's key names the next one, to all."""
 MAX_PAYLOAD = 2 * MAX_MESSAGE + (1 << 16)
 """Longest payload: the longest message as a JSON text, and the fields around it."""
 MAX_LETTER = 4 * (MAX_PAYLOAD // 3 + 1) + 512
@@ -47,6 +49,7 @@ MAX_PURPOSE = 32
 
 _FRAME = {"format", "version", "payload", "signature"}
 _COMMON = ("purpose", "federation", "site", "number")
+_NAMELESS = (JOIN, REFUSAL, SUCCESSION)
 # A text that never ends is taken as one as well: each byte is looked at once.
 _TEXTS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
@@ -197,7 +200,7 @@ def _check_payload(form: dict[str, Any]) -> dict[str, Any]:
     if not is_name(purpose) or len(purpose) > MAX_PURPOSE:
         raise WireError(f"purpose must be {NAME_RULE}, got {shown(purpose)}.")
     for name in ("federation", "site"):
-        is_unknown = form[name] is None and purpose in (JOIN, REFUSAL)
+        is_unknown = form[name] is None and purpose in _NAMELESS
         if not is_unknown and not is_name(form[name]):
             raise WireError(f"{name} must be {NAME_RULE}, got {shown(form[name])}.")
     number = form["number"]

@@ -5,7 +5,7 @@ option of a choice, and m that of numbers, whose place is one coordinate each. N
 down where nobody else has spoken.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
@@ -33,6 +33,18 @@ KINDS = (SLOPES, BENDS, CHOICE, PLACE)
 choice, or coordinates of the optimum's place, counted from the middle of the cube."""
 Blocks = tuple[NDArray[np.float64], ...]
 """One array of numbers a block."""
+
+
+def blocks_of(num_numbers: int, choices: Iterable[int]) -> tuple[tuple[str, int], ...]:
+    """Return kind and size of each block of a message: the trend's, then the place's.
+
+    Args:
+        num_numbers: Parameters that are numbers.
+        choices: How many options each choice has, in the order of the choices.
+    """
+    m = num_numbers
+    options = tuple((CHOICE, size) for size in choices)
+    return ((SLOPES, m), (BENDS, m), *options, (PLACE, m)) if m else options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

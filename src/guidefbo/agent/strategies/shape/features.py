@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from guidefbo.agent.surrogate.basis import Terms
 from guidefbo.core.arrays import Matrix, Point, Points, Values
 from guidefbo.core.domain import Domain
-from guidefbo.wire.shape import BENDS, CHOICE, PLACE, SLOPES
+from guidefbo.wire.shape import blocks_of
 
 SLOPE, BEND = 12.0**0.5, 180.0**0.5
 """What brings u and u² - 1/12 to variance 1 over the cube."""
@@ -67,10 +67,7 @@ class ShapeFeatures:
     def form(self) -> tuple[tuple[str, int], ...]:
         """Kind and size of each block of a message: the trend's, then the place's."""
         m = len(self.numbers)
-        choices = tuple((CHOICE, size) for size in self.sizes[2 if m else 0 :])
-        if not m:
-            return choices
-        return (SLOPES, m), (BENDS, m), *choices, (PLACE, m)
+        return blocks_of(m, self.sizes[2 if m else 0 :])
 
     def __call__(self, X: Points) -> Matrix:
         """Return the constant and the features at the rows of X, (n, 1 + p)."""

@@ -7,8 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from guidefbo.core.domain import Domain
 from guidefbo.server.side import Draws
 from guidefbo.wire.cgp import MAX_DESIGNS, DesignPacket, DesignUpload
+from guidefbo.wire.entries import same_dimension
 
 MARGIN = 1e-4
 """τ: by how much a lower bound must exceed the receiver's best mean."""
@@ -27,6 +29,14 @@ class CgpServer:
     def form(self, upload: DesignUpload) -> tuple[str, int]:
         """Return the dimension."""
         return "dimension", upload.dim
+
+    def max_numbers(self, domain: Domain) -> int:
+        """Return the numbers of an upload: a design and two levels."""
+        return 2 + domain.dim
+
+    def check(self, upload: DesignUpload, domain: Domain) -> None:
+        """Refuse an upload of another dimension."""
+        same_dimension(upload.dim, domain.dim, "An upload")
 
     def aggregate(
         self, uploads: Mapping[str, DesignUpload], t: int, draws: Draws

@@ -8,10 +8,12 @@ import numpy as np
 
 from guidefbo.core.arrays import Points
 from guidefbo.core.component import Components
+from guidefbo.core.domain import Domain
 from guidefbo.server.side import Draws
 from guidefbo.server.strategies.consensus.fusion import Fused, Fusion, leave_one_out
 from guidefbo.server.strategies.consensus.groups import Grouping
 from guidefbo.wire.consensus import ConsensusPacket, PeakUpload
+from guidefbo.wire.entries import same_dimension
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,14 @@ class ConsensusServer:
     def form(self, upload: PeakUpload) -> tuple[str, int]:
         """Return the dimension."""
         return "dimension", upload.dim
+
+    def max_numbers(self, domain: Domain) -> int:
+        """Return the numbers of an upload: a place and its spread."""
+        return 2 + 2 * domain.dim
+
+    def check(self, upload: PeakUpload, domain: Domain) -> None:
+        """Refuse an upload of another dimension."""
+        same_dimension(upload.dim, domain.dim, "An upload")
 
     def aggregate(
         self, uploads: Mapping[str, PeakUpload], t: int, draws: Draws

@@ -17,8 +17,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from guidefbo.core.domain import Domain
+from guidefbo.core.errors import WireError
 from guidefbo.server.side import Draws
-from guidefbo.wire.fmtbo import ModelPacket, ModelUpload, SharedHyperparameters
+from guidefbo.wire.fmtbo import (
+    MAX_PROBES,
+    ModelPacket,
+    ModelUpload,
+    SharedHyperparameters,
+)
 
 Reals = NDArray[np.float64]
 Averaging = Callable[[Reals], Reals]
@@ -57,6 +64,18 @@ class FmtboServer:
             "number of probes",
             len(upload.ranks),
         )
+
+    def max_numbers(self, domain: Domain) -> int:
+        """Return the most numbers: hyperparameters, and a rank for each probe."""
+        return 2 + domain.dim + MAX_PROBES
+
+    def check(self, upload: ModelUpload, domain: Domain) -> None:
+        """Refuse lengthscales that are neither one for all nor one a coordinate."""
+        if upload.hyper.dim not in (1, domain.dim):
+            raise WireError(
+                f"An upload must have one lengthscale or {domain.dim}, got "
+                f"{upload.hyper.dim}. Do both sides use the same search space?"
+            )
 
     def aggregate(
         self, uploads: Mapping[str, ModelUpload], t: int, draws: Draws

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from guidefbo.core.domain import Domain
 from guidefbo.server.side import Draws
 from guidefbo.server.strategies.fts.server import Sources
+from guidefbo.wire.entries import same_dimension
 from guidefbo.wire.fts import PeerPoint
 
 
@@ -30,6 +32,14 @@ class FtsPointServer:
     def form(self, upload: PeerPoint) -> tuple[str, int]:
         """Return the dimension."""
         return "dimension", upload.dim
+
+    def max_numbers(self, domain: Domain) -> int:
+        """Return the numbers of an upload: a point."""
+        return domain.dim
+
+    def check(self, upload: PeerPoint, domain: Domain) -> None:
+        """Refuse an upload of another dimension."""
+        same_dimension(upload.dim, domain.dim, "An upload")
 
     def aggregate(
         self, uploads: Mapping[str, PeerPoint], t: int, draws: Draws

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from guidefbo.core.domain import Domain
 from guidefbo.server.side import Draws
-from guidefbo.wire.fts import FeatureWeights
+from guidefbo.wire.fts import MANY_FEATURES, FeatureWeights
 
 Sources = Callable[[Sequence[str], Draws], dict[str, str]]
 """(sites, draws) -> whose message each site gets."""
@@ -35,6 +36,15 @@ class FtsServer:
     def form(self, upload: FeatureWeights) -> tuple[str, int]:
         """Return the number of features."""
         return "number of features", upload.num_features
+
+    def max_numbers(self, domain: Domain) -> int:
+        """Return the most weights, one a feature; agents choose how many."""
+        del domain
+        return MANY_FEATURES
+
+    def check(self, upload: FeatureWeights, domain: Domain) -> None:
+        """Let every number of features pass: weights have no dimension."""
+        del upload, domain
 
     def aggregate(
         self, uploads: Mapping[str, FeatureWeights], t: int, draws: Draws

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from guidefbo.core.arrays import Matrix
+from guidefbo.core.domain import Domain
 from guidefbo.server.side import Draws
 from guidefbo.server.strategies.fts_de.privacy import PrivateAverage, clip_rows
-from guidefbo.wire.fts import FeatureWeights, RegionWeights
+from guidefbo.wire.fts import MANY_FEATURES, FeatureWeights, RegionWeights
 from guidefbo.wire.regions import assign_regions
 
 Weighting = Callable[[NDArray[np.bool_], int], Matrix]
@@ -89,6 +90,15 @@ class FtsDeServer:
     def form(self, upload: FeatureWeights) -> tuple[str, int]:
         """Return the number of features."""
         return "number of features", upload.num_features
+
+    def max_numbers(self, domain: Domain) -> int:
+        """Return the most weights, one a feature; agents choose how many."""
+        del domain
+        return MANY_FEATURES
+
+    def check(self, upload: FeatureWeights, domain: Domain) -> None:
+        """Let every number of features pass: weights have no dimension."""
+        del upload, domain
 
     def aggregate(
         self, uploads: Mapping[str, FeatureWeights], t: int, draws: Draws

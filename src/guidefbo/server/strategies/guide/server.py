@@ -7,11 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from guidefbo.core.component import Components
+from guidefbo.core.domain import Domain
 from guidefbo.server.side import Draws
 from guidefbo.server.strategies.guide.dispatch import Dispatch
 from guidefbo.server.strategies.guide.merging import Merging
 from guidefbo.server.strategies.guide.moments import ScoredComponents, merge_clusters
 from guidefbo.server.strategies.guide.reweighting import Reweighting
+from guidefbo.wire.entries import same_dimension
 from guidefbo.wire.guide import GuidancePacket, OptimumUpload
 
 
@@ -37,6 +39,14 @@ class GuideServer:
         """Return the kind of covariance and the dimension."""
         kind = "full" if upload.variance.ndim == 2 else "diagonal"
         return f"{kind} components, dimension", upload.dim
+
+    def max_numbers(self, domain: Domain) -> int:
+        """Return the numbers of an upload: at most a full covariance."""
+        return 2 + domain.dim + domain.dim * (domain.dim + 1) // 2
+
+    def check(self, upload: OptimumUpload, domain: Domain) -> None:
+        """Refuse an upload of another dimension."""
+        same_dimension(upload.dim, domain.dim, "An upload")
 
     def aggregate(
         self, uploads: Mapping[str, OptimumUpload], t: int, draws: Draws

@@ -7,6 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from guidefbo.core.checks import shown
+from guidefbo.core.domain import Domain
+from guidefbo.core.errors import WireError
 from guidefbo.server.side import Draws
 from guidefbo.server.strategies.shape.pooling import Pooling
 from guidefbo.wire.shape import (
@@ -16,6 +19,7 @@ from guidefbo.wire.shape import (
     WIDEST,
     ShapePacket,
     ShapeUpload,
+    blocks_of,
 )
 
 
@@ -36,6 +40,19 @@ class ShapeServer:
     def form(self, upload: ShapeUpload) -> tuple[str, tuple[tuple[str, int], ...]]:
         """Return kinds and sizes of the blocks."""
         return "the blocks", upload.form
+
+    def max_numbers(self, domain: Domain) -> int:
+        """Return the numbers of an upload, and a word for each block."""
+        sizes = [size for _, size in _blocks(domain)]
+        return 2 * sum(sizes) + len(sizes)
+
+    def check(self, upload: ShapeUpload, domain: Domain) -> None:
+        """Refuse coefficients of other blocks than those of the space."""
+        if upload.form != _blocks(domain):
+            raise WireError(
+                f"An upload must have the blocks {shown(_blocks(domain))}, got "
+                f"{shown(upload.form)}. Do both sides use the same search space?"
+            )
 
     def aggregate(
         self, uploads: Mapping[str, ShapeUpload], t: int, draws: Draws
@@ -75,3 +92,9 @@ class ShapeServer:
         first = uploads[min(uploads)]
         mine = self.aggregate({**uploads, "": first}, draws.t, draws)[""]
         return dict.fromkeys(sites, mine)
+
+
+def _blocks(domain: Domain) -> tuple[tuple[str, int], ...]:
+    """Return kind and size of each block of a message from a domain."""
+    sizes = [choice.size for _, choice in domain.blocks]
+    return blocks_of(domain.dim - sum(sizes), sizes)

@@ -6,8 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from guidefbo.core.domain import Domain
 from guidefbo.server.side import Draws
-from guidefbo.wire.shared_data import SharedObservations, SharedPacket
+from guidefbo.wire.entries import same_dimension
+from guidefbo.wire.shared_data import MAX_ROWS, SharedObservations, SharedPacket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +25,14 @@ class SharedDataServer:
     def form(self, upload: SharedObservations) -> tuple[str, int]:
         """Return the dimension."""
         return "dimension", upload.dim
+
+    def max_numbers(self, domain: Domain) -> int:
+        """Return the numbers of an upload: its observations."""
+        return MAX_ROWS * (2 + domain.dim)
+
+    def check(self, upload: SharedObservations, domain: Domain) -> None:
+        """Refuse an upload of another dimension."""
+        same_dimension(upload.dim, domain.dim, "An upload")
 
     def aggregate(
         self, uploads: Mapping[str, SharedObservations], t: int, draws: Draws
