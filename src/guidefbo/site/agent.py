@@ -458,6 +458,11 @@ class Agent:
 
         return draw_agent(self, path)
 
+    def _repr_html_(self) -> str:
+        from guidefbo.site.display import agent_html
+
+        return agent_html(self)
+
     def __str__(self) -> str:
         counts = {
             state: len(self._book.in_state(state))
