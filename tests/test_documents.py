@@ -154,8 +154,10 @@ def test_some_doctests_are_found():
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if path.name != "report.md")
-OURSELVES = [path for path in PAGES if path.parent.name != "tutorials"]
-"""Pages whose code is run here; tutorials are followed in tests/test_tutorials.py."""
+ELSEWHERE = ("tutorials", "integrations")
+OURSELVES = [path for path in PAGES if path.parent.name not in ELSEWHERE]
+"""Pages whose code is run here; tutorials are followed in tests/test_tutorials.py, and
+pages on adapters in tests/integrations."""
 INLINE = re.compile(r"(?<!`)`(guidefbo [^`]+)`(?!`)")
 SMALLER = "--dim 2 --agents 6 --init 3 --rounds 1"
 NOT_OURS = ("pip install ", "chmod ", "python3 ", "./check", "#")
