@@ -44,7 +44,13 @@ COMMANDS = re.findall(
 )
 SPACES = re.findall(r"```toml\n(.*?)```", README, flags=re.S)
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-MODULES = [m.name for m in pkgutil.walk_packages(guidefbo.__path__, "guidefbo.")]
+NOT_HERE = {"guidefbo.integrations.botorch"}
+"""Adapters to packages that only long tests install; they have no doctests."""
+MODULES = [
+    m.name
+    for m in pkgutil.walk_packages(guidefbo.__path__, "guidefbo.")
+    if m.name not in NOT_HERE
+]
 SMALL = "--dim 2 --agents 2 --init 3 --rounds 1"
 
 
@@ -154,8 +160,10 @@ def test_some_doctests_are_found():
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if path.name != "report.md")
-OURSELVES = [path for path in PAGES if path.parent.name != "tutorials"]
-"""Pages whose code is run here; tutorials are followed in tests/test_tutorials.py."""
+ELSEWHERE = ("tutorials", "integrations")
+OURSELVES = [path for path in PAGES if path.parent.name not in ELSEWHERE]
+"""Pages whose code is run here; tutorials are followed in tests/test_tutorials.py, and
+pages on adapters in tests/integrations."""
 INLINE = re.compile(r"(?<!`)`(guidefbo [^`]+)`(?!`)")
 SMALLER = "--dim 2 --agents 6 --init 3 --rounds 1"
 NOT_OURS = ("pip install ", "chmod ", "python3 ", "./check", "#")

@@ -12,7 +12,10 @@ import pytest
 
 import guidefbo
 
-HEAVY = ["torch", "botorch", "sklearn", "fastapi", "matplotlib", "typer", "rich"]
+HEAVY = [
+    *("torch", "botorch", "gpytorch", "optuna", "flwr", "guidefbo.integrations"),
+    *("sklearn", "fastapi", "matplotlib", "typer", "rich"),
+]
 """None of these is needed to run a federation."""
 LIMIT = 0.5
 """Seconds for `import guidefbo` on one core, interpreter start-up not counted."""

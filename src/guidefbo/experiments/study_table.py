@@ -21,6 +21,7 @@ import numpy as np
 
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import open_atomically
+from guidefbo.core.html import lines_html, table_html
 from guidefbo.core.run_record import WEIGHT, is_number, table_of
 from guidefbo.core.table_text import cell_text
 from guidefbo.experiments import results as files
@@ -129,6 +130,25 @@ class StudyTable:
         """Keys of finished runs of which nothing is kept but the mean."""
         kept = {run.row.key for run in self._files()}
         return tuple(key for key in self.results.outcomes if key not in kept)
+
+    def _repr_html_(self) -> str:
+        groups: dict[tuple[str, str], list[Row]] = {}
+        for row in self.results.rows:
+            what = str(row.spec.get("problem")), str(row.spec.get("method", "-"))
+            groups.setdefault(what, []).append(row)
+        outcomes, failures = self.results.outcomes, self.results.failures
+        rows = [
+            [
+                *what,
+                str(len(asked)),
+                str(sum(row.key in outcomes for row in asked)),
+                str(sum(row.key in failures for row in asked)),
+            ]
+            for what, asked in groups.items()
+        ]
+        head = f"study {self.results.name}: {len(self.results.rows)} runs"
+        header = ["problem", "method", "runs", "finished", "failed"]
+        return lines_html(head) + table_html(header, rows)
 
     def _files(self) -> Iterator[RunFile]:
         """Yield the runs whose evaluations are there; equal runs once."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from guidefbo.core.html import lines_html, table_html
 from guidefbo.core.space.space import Space
 from guidefbo.site.trial import shown_value
 
@@ -107,6 +108,20 @@ class OptimizeResult:
             f"{each}{failed}{stopped}"
         )
         return "\n".join([head, *map(self._row, range(len(self.best)))])
+
+    def _repr_html_(self) -> str:
+        names = list(self.space.parameters)
+        rows = [
+            [
+                str(n),
+                *(shown_value(best.values[name]) if best else "" for name in names),
+                f"{best.value:.6g}" if best else "",
+                str(best.round) if best else "",
+            ]
+            for n, best in enumerate(self.best)
+        ]
+        head = str(self).partition("\n")[0]
+        return lines_html(head) + table_html(["agent", *names, "best", "round"], rows)
 
     def _row(self, n: int) -> str:
         best = self.best[n]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import guidefbo
 from guidefbo.core.arrays import Matrix, Values
 from guidefbo.core.files import write_atomically
+from guidefbo.core.html import lines_html, table_html
 from guidefbo.core.run_record import RUN_FORMAT, RUN_VERSION, WEIGHT
 from guidefbo.core.space.form import space_to_form
 from guidefbo.core.space.space import Space
@@ -173,6 +174,16 @@ class Trace:
         from guidefbo.simulation.figures import draw_trace
 
         return draw_trace(self, path)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [str(t), f"{mean:.6g}", f"{row.min():.6g}", f"{row.max():.6g}"]
+            for t, (mean, row) in enumerate(
+                zip(self.curve, self.best_value, strict=True)
+            )
+        ]
+        header = ["round", self.curve_name, "lowest best value", "highest best value"]
+        return lines_html(str(self)) + table_html(header, rows)
 
     def __str__(self) -> str:
         s, curve = self.spec, self.curve

@@ -5,7 +5,7 @@ It can be saved and loaded between calls.
 
 import os
 import warnings
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -220,6 +220,16 @@ class Agent:
         reason = None if failed is None else one_line(failed)
         return self._book.record(known.id, value=observed, std=spread, failed=reason)
 
+    def begin(self, values: Mapping[str, Any]) -> Trial:
+        """Enter a point of the site's own that is being evaluated now.
+
+        It is pending like one that was asked, so that questions keep away from it.
+
+        Args:
+            values: The values by name.
+        """
+        return self._book.open(self.space.clean(values), Origin.OWN)
+
     def abandon(self, trial: Trial | int) -> Trial:
         """Give up a pending trial, so that its region is free again."""
         if isinstance(trial, Mapping):
@@ -407,9 +417,23 @@ class Agent:
         from guidefbo.site.file import load_agent
 
         setup, guidance, trials, fingerprint = load_agent(Path(path))
-        agent = cls.__new__(cls)
-        agent._begin(setup, guidance)
+        agent = cls.of(setup, trials, guidance)
         agent._files[Path(os.path.realpath(path))] = fingerprint
+        return agent
+
+    @classmethod
+    def of(
+        cls, setup: Setup, trials: Iterable[Trial], guidance: Guidance | None = None
+    ) -> Self:
+        """Return the agent with trials that are kept elsewhere, as they are.
+
+        Args:
+            setup: Space, goal, method, seed.
+            trials: Every trial, by id from 1.
+            guidance: What is held of the other sites; None: nothing.
+        """
+        agent = cls.__new__(cls)
+        agent._begin(setup, Guidance() if guidance is None else guidance)
         for trial in trials:
             agent._book.enter(trial)
         return agent
@@ -457,6 +481,11 @@ class Agent:
         from guidefbo.site.figures import draw_agent
 
         return draw_agent(self, path)
+
+    def _repr_html_(self) -> str:
+        from guidefbo.site.display import agent_html
+
+        return agent_html(self)
 
     def __str__(self) -> str:
         counts = {

@@ -108,6 +108,11 @@ class Trial:
         values = ", ".join(f"{k}={shown_value(v)}" for k, v in self.values.items())
         return f"trial {self.id} ({self.state}, goal {self.goal}): {values}{self._end}"
 
+    def _repr_html_(self) -> str:
+        from guidefbo.site.display import trials_html
+
+        return trials_html([self])
+
     @property
     def _end(self) -> str:
         if self.value is not None:
