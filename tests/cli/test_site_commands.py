@@ -16,6 +16,7 @@ from guidefbo.cli.show import print_trials
 from guidefbo.core.errors import NumericalError, SettingsError, WireError
 from guidefbo.server.exchange import build_server, exchange, merge
 from guidefbo.site.guidance import GuidanceState
+from guidefbo.site.learner import Learner
 
 COMMAND = [sys.executable, "-c", "from guidefbo.cli.app import main; main()"]
 """What the installed script `guidefbo` does."""
@@ -753,7 +754,7 @@ def test_fallback_is_one_line(call, monkeypatch):
     def fail(agent):
         raise NumericalError("no\nroot")
 
-    monkeypatch.setattr(Agent, "_fit", fail)
+    monkeypatch.setattr(Learner, "fit", fail)
     said = call("ask", "site.json", "--json")
     assert json.loads(said.out)["origin"] == "fallback"
     assert said.err.startswith("guidefbo: The model cannot be used (no root)")

@@ -21,7 +21,7 @@ from guidefbo.core.settings import Setting
 from guidefbo.core.space.form import fingerprint, space_from_form, space_to_form
 from guidefbo.core.space.goal import require_goal
 from guidefbo.core.space.space import Space
-from guidefbo.core.streams import Streams
+from guidefbo.core.streams import Address, Streams
 from guidefbo.methods.record import Method
 from guidefbo.methods.registry import find_method
 from guidefbo.server.side import ServerSide
@@ -134,6 +134,10 @@ class Setup:
     def streams(self) -> Streams:
         """All randomness of the agent."""
         return Streams(self.seed)
+
+    def address(self, t: int) -> Address:
+        """Return the randomness of this site at a trial or a number of results."""
+        return self.streams.of(self.agent_id, t)
 
     def policy(self) -> Policy:
         """Return what the agent does with its data."""
