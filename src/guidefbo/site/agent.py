@@ -13,11 +13,13 @@ from typing import Any, Self, overload
 from guidefbo.agent.surrogate.model import Fitted
 from guidefbo.core.checks import is_whole_number, require_count, shown
 from guidefbo.core.errors import DataError
+from guidefbo.core.space.overshoot import OVERSHOOT
 from guidefbo.core.space.space import Space
 from guidefbo.methods.record import Method
+from guidefbo.site.as_run import KEEP, accepted, run_of
 from guidefbo.site.book import Book
 from guidefbo.site.choosing import next_point, round_of
-from guidefbo.site.exchange import in_use, take, upload_of
+from guidefbo.site.exchange import doubted, in_use, take, upload_of
 from guidefbo.site.guidance import Guidance
 from guidefbo.site.learner import Learner
 from guidefbo.site.setup import Setup
@@ -54,6 +56,10 @@ class Agent:
         packet_lifetime: int = 10,
         site: str | None = None,
         federation: str = "default",
+        overshoot: float = OVERSHOOT,
+        patience: int = 3,
+        objective: str | None = None,
+        unit: str | None = None,
     ) -> None:
         """Create an agent; it works alone until guidance comes.
 
@@ -77,6 +83,12 @@ class Agent:
             site: Name of this site in its federation, which no other site may have;
                 None: `site-` and its number.
             federation: Name of the federation; messages of another one are refused.
+            overshoot: How far beyond its bounds a parameter may have been run, as a
+                share of its range; the model takes such a result for one at the bound.
+            patience: The site works alone once its own data spoke against the others in
+                so many rounds after each other, for methods that compare; 0: never.
+            objective: Name of what is optimised, for people; not part of any message.
+            unit: What it is measured in.
         """
         setup = Setup(
             space=space,
@@ -92,6 +104,10 @@ class Agent:
             packet_lifetime=packet_lifetime,
             site=site,
             federation=federation,
+            overshoot=overshoot,
+            patience=patience,
+            objective=objective,
+            unit=unit,
         )
         self._begin(setup, Guidance())
 
@@ -137,7 +153,8 @@ class Agent:
         compare models: the model is fitted, if it has not been.
         """
         held = self._in_use
-        return replace(held, judgement=self._learner.judgement(held))
+        held = replace(held, judgement=self._learner.judgement(held))
+        return doubted(held, self._setup, self._book)
 
     @property
     def fitted(self) -> Fitted | None:
@@ -175,6 +192,8 @@ class Agent:
         *,
         std: float | None = None,
         failed: str | None = None,
+        values: Mapping[str, Any] | None = None,
+        outside: str = KEEP,
     ) -> Trial:
         """Tell what came of a trial, or bring a result of the site's own.
 
@@ -187,13 +206,30 @@ class Agent:
             value: What was observed.
             std: Its standard deviation, where it is known.
             failed: Why there is no value, instead of one; line breaks become blanks.
+            values: What was really run, of all parameters or of those that differ from
+                what was asked; both are kept, and the model goes by what was run.
+            outside: Whether values a little outside their bounds (the agent's
+                `overshoot`) are kept and counted at the bound, or refused: "keep" or
+                "refuse".
         """
         check_told(value, std, failed)
-        known = self._find(trial)
+        run = None
+        if isinstance(trial, Mapping):
+            if values is not None:
+                raise DataError(
+                    "Values of your own are values as run: leave out values=, or name "
+                    "the trial by its id."
+                )
+            known = self._find(accepted(trial, self._setup, outside))
+        else:
+            known = self._find(trial)
+            run = run_of(known, values, self._setup, outside)
         observed = None if value is None else float(value)
         spread = None if std is None else float(std)
         reason = None if failed is None else one_line(failed)
-        return self._book.record(known.id, value=observed, std=spread, failed=reason)
+        return self._book.record(
+            known.id, value=observed, std=spread, failed=reason, values=run
+        )
 
     def abandon(self, trial: Trial | int) -> Trial:
         """Give up a pending trial, so that its region is free again."""
@@ -336,6 +372,16 @@ class Agent:
             finally:
                 agent._held = None
 
+    def to_frame(self) -> Any:
+        """Return all trials as a table: states, values, times, what the model expects.
+
+        A pandas DataFrame where pandas is installed, and else a dictionary of columns.
+        A number that is not known is NaN.
+        """
+        from guidefbo.site.table import frame_of
+
+        return frame_of(self)
+
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw progress, slices of the model, importance; needs `guidefbo[plot]`.
 
@@ -355,15 +401,20 @@ class Agent:
         states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "none"
         head = f"{self._setup.method}, goal {self.goal}: trials: {states}"
         best, guidance = self.best(), self.guidance
-        lines = [head, str(best or "no result yet"), str(guidance)]
+        said = best.text(self._setup.labels) if best else "no result yet"
+        lines = [head, said, str(guidance)]
         return "\n".join([*lines, *guidance.verdict])
 
     def _ask_one(self, due_at: int) -> Trial:
-        x, origin, is_guided = next_point(
+        chosen = next_point(
             self._setup, self._policy, self._book, self._learner, self._in_use
         )
         return self._book.open(
-            self.space.from_unit(x), origin, guided=is_guided, due_at=due_at
+            self.space.from_unit(chosen.x),
+            chosen.origin,
+            guided=chosen.is_guided,
+            due_at=due_at,
+            basis=chosen.basis,
         )
 
     @property
@@ -374,8 +425,7 @@ class Agent:
     def _find(self, trial: Trial | int | Mapping[str, Any]) -> Trial:
         """Return the trial that is meant; values never asked open one."""
         if isinstance(trial, Mapping):
-            values = self.space.clean(trial)
-            return self._book.find_open(values) or self._book.open(values, Origin.OWN)
+            return self._book.find_open(trial) or self._book.open(trial, Origin.OWN)
         trial_id = trial.id if isinstance(trial, Trial) else trial
         if not is_whole_number(trial_id) or trial_id not in self._book:
             raise DataError(

@@ -1,7 +1,9 @@
 """The next point of a site: of the initial design, of the model, or space filling."""
 
 import warnings
-from typing import NamedTuple
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,10 +13,11 @@ from guidefbo.core.errors import FallbackWarning, GuidanceWarning
 from guidefbo.core.threads import single_blas_thread
 from guidefbo.site.book import Book
 from guidefbo.site.design import design_point, filling_point
+from guidefbo.site.exchange import doubted
 from guidefbo.site.guidance import Guidance, GuidanceState
 from guidefbo.site.learner import NUMERICAL, Learner
 from guidefbo.site.setup import Setup
-from guidefbo.site.trial import Origin, TrialState
+from guidefbo.site.trial import Basis, Origin, TrialState
 
 MAX_SKIPS = 64
 """Design points passed over when they repeat what is known."""
@@ -26,6 +29,7 @@ class Chosen(NamedTuple):
     x: Point
     origin: Origin
     is_guided: bool
+    basis: Basis | None = None
 
 
 def next_point(
@@ -69,17 +73,26 @@ def _design_point(setup: Setup, book: Book) -> Chosen:
 def _model_point(
     setup: Setup, policy: Policy, book: Book, learner: Learner, guidance: Guidance
 ) -> Chosen:
+    guidance = doubted(
+        replace(guidance, judgement=learner.judgement(guidance)), setup, book
+    )
     is_guided = guidance.state == GuidanceState.ACTIVE
-    if guidance.state == GuidanceState.STALE:
+    if guidance.state in (GuidanceState.STALE, GuidanceState.DOUBTED):
         warnings.warn(str(guidance), GuidanceWarning, stacklevel=5)
-    try:
+    missing = book.missing(has_noise=setup.noise != 0.0)
+
+    def decide(packet: Any) -> Point | None:
         x = policy.decide(
             learner.fit(),
-            policy.aim(learner.study, guidance.packet if is_guided else None),
+            policy.aim(learner.study, packet),
             round_of(setup, book),
             setup.address(book.next_id),
-            book.missing(has_noise=setup.noise != 0.0),
+            missing,
         )
+        return None if x is None or not np.isfinite(x).all() else x
+
+    try:
+        x = decide(guidance.packet if is_guided else None)
     except NUMERICAL as error:
         warnings.warn(
             f"The model cannot be used ({error}); a point that fills the space is "
@@ -88,9 +101,26 @@ def _model_point(
             stacklevel=5,
         )
         x = None
-    if x is None or not np.isfinite(x).all():
+    if x is None:
         return Chosen(_filling_point(setup, book), Origin.FALLBACK, is_guided=False)
-    return Chosen(x, Origin.MODEL, is_guided)
+    head = guidance.message.head if is_guided and guidance.message else None
+    alone = None
+    if head is not None:
+        # With the same draws, so that the packet is all that differs.
+        with suppress(*NUMERICAL):
+            alone = decide(None)
+    mean, std = learner.expects(x[None], setup.goal)
+    basis = Basis(
+        mean=float(mean[0]),
+        std=float(std[0]),
+        num_uploads=None if head is None else head.num_uploads,
+        round=None if head is None else head.round,
+        alone=None if alone is None else setup.space.from_unit(alone),
+        odds=guidance.odds,
+        told=book.num_told,
+    )
+    is_finite = np.isfinite([basis.mean, basis.std]).all()
+    return Chosen(x, Origin.MODEL, is_guided, basis if is_finite else None)
 
 
 def _filling_point(setup: Setup, book: Book) -> Point:

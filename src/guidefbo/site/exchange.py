@@ -9,6 +9,7 @@ from guidefbo.core.errors import FallbackWarning, GuidanceWarning, WireError
 from guidefbo.core.threads import single_blas_thread
 from guidefbo.site.book import Book
 from guidefbo.site.guidance import Guidance, GuidanceState, is_empty
+from guidefbo.site.judgement import UNLIKELY
 from guidefbo.site.learner import NUMERICAL, Learner
 from guidefbo.site.setup import Setup, door_of
 from guidefbo.site.trial import TrialState
@@ -77,6 +78,37 @@ def in_use(held: Guidance, setup: Setup, book: Book) -> Guidance:
             reason=f"{age} results came after the upload that the packet answers",
         )
     return held
+
+
+def doubted(held: Guidance, setup: Setup, book: Book) -> Guidance:
+    """Return what is held, not in use where the own data spoke against it for long.
+
+    They do now, and did in the rounds before, as often as the site is patient.
+
+    Args:
+        held: What is held, with the judgement of the own data.
+        setup: Knows how patient the site is.
+        book: Holds what they said when questions were asked.
+    """
+    odds = held.odds
+    if held.state != GuidanceState.ACTIVE or odds is None or not setup.patience:
+        return held
+    told = book.num_told
+    # The newest word of each round before this one.
+    rounds = {
+        trial.basis.told: trial.basis.odds
+        for trial in book.trials
+        if trial.basis and trial.basis.odds is not None and trial.basis.told < told
+    }
+    before = [rounds[k] for k in sorted(rounds)][-(setup.patience - 1) or len(rounds) :]
+    spoken = [odds, *before]
+    if len(spoken) < setup.patience or max(spoken) >= UNLIKELY:
+        return held
+    return replace(
+        held,
+        state=GuidanceState.DOUBTED,
+        reason=f"your own data spoke against the others in {setup.patience} rounds",
+    )
 
 
 def _keeps(held: Guidance, message: Packet) -> bool:

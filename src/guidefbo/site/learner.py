@@ -6,6 +6,7 @@ import numpy as np
 
 from guidefbo.agent.policy import Policy
 from guidefbo.agent.surrogate.model import Fitted
+from guidefbo.core.arrays import Points, Values
 from guidefbo.core.errors import NumericalError
 from guidefbo.core.space.goal import SIGNS
 from guidefbo.core.threads import single_blas_thread
@@ -60,6 +61,18 @@ class Learner:
             return None
         gp = fitted.posterior
         return fitted if np.isfinite(gp.predict_mean(gp.X)).all() else None
+
+    def expects(self, X: Points, goal: str) -> tuple[Values, Values]:
+        """Return what the own model expects of results at the rows of X.
+
+        In the site's units: the mean, and the standard deviation of one result, its
+        noise included.
+        """
+        gp, _, units = self.fit()
+        mean, std = gp.predict(X)
+        middle = units.to_site(mean)
+        spread = np.sqrt(std**2 + gp.hyper.noise_variance)
+        return SIGNS[goal] * middle, spread / units.slope(middle)
 
     def judgement(self, held: Guidance) -> Judgement | None:
         """Return what the own data say of the models, None of fewer than two."""
