@@ -16,6 +16,7 @@ from guidefbo.cli.show import print_trials
 from guidefbo.core.errors import NumericalError, SettingsError, WireError
 from guidefbo.server.exchange import build_server, exchange, merge
 from guidefbo.site.guidance import GuidanceState
+from guidefbo.site.learner import Learner
 
 COMMAND = [sys.executable, "-c", "from guidefbo.cli.app import main; main()"]
 """What the installed script `guidefbo` does."""
@@ -329,7 +330,8 @@ def test_table_told_twice_is_refused(site, tmp_path):
     )
     site("tell", "site.json", "--csv", "r.csv")
     said = site("tell", "site.json", "--csv", "r.csv", code=2).err
-    assert "r.csv, row 2, 3: the same values with the same result" in said
+    assert "r.csv: 2 of 2 rows cannot be used. Nothing was changed" in said
+    assert "row 3: the same values with the same result were told before" in said
     assert len(Agent.load("site.json").trials) == 5
     site("tell", "site.json", "--csv", "r.csv", "--repeats")
     assert len(Agent.load("site.json").trials) == 7
@@ -524,6 +526,7 @@ def test_misspelt_option_in_a_real_process(tmp_path):
         ("abandon", ["guidefbo abandon site.json 3"]),
         ("show", ["guidefbo show site.json --trials", "--json"]),
         ("plot", ["guidefbo plot site.json -o site.png"]),
+        ("export", ["guidefbo export site.json -o trials.csv"]),
         ("upload", ["guidefbo upload site.json -o", "Exit code 3"]),
         ("receive", ["guidefbo receive site.json", "Exit code 3"]),
         ("merge", ["guidefbo merge a.json b.json", "--out-dir", "--round"]),
@@ -753,7 +756,7 @@ def test_fallback_is_one_line(call, monkeypatch):
     def fail(agent):
         raise NumericalError("no\nroot")
 
-    monkeypatch.setattr(Agent, "_fit", fail)
+    monkeypatch.setattr(Learner, "fit", fail)
     said = call("ask", "site.json", "--json")
     assert json.loads(said.out)["origin"] == "fallback"
     assert said.err.startswith("guidefbo: The model cannot be used (no root)")

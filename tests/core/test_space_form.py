@@ -178,7 +178,7 @@ def with_constraint(form):
         (with_parameter({"type": "real"}), "Parameter dose: expected a type"),
         (with_parameter({"type": ["float"]}), "Parameter dose: expected a type"),
         (with_parameter({"type": "float", "low": 0}), r"dose: .*missing \['high'\]"),
-        (with_parameter({**FLOAT, "step": 1}), r"dose: .*unknown \['step'\]"),
+        (with_parameter({**FLOAT, "steps": 1}), r"dose: .*unknown \['steps'\]"),
         (with_parameter({**FLOAT, "low": 2}), "dose: Float needs finite bounds"),
         (with_parameter({**FLOAT, "log": True}), "dose: A logarithmic Float needs"),
         (with_parameter({**FLOAT, "log": "yes"}), "dose: log must be True or False"),

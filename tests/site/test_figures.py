@@ -146,7 +146,7 @@ def test_importance_is_the_share_of_inverse_lengthscales():
     assert set(found.names) == set(MIXED.parameters)
     assert found.shares.sum() == pytest.approx(1.0)
     assert (np.diff(found.shares) <= 0.0).all()
-    ell = agent._fit().posterior.hyper.lengthscales
+    ell = agent.fitted.posterior.hyper.lengthscales
     rates = {name: 1.0 / ell[place][0] for name, place in MIXED.places.items()}
     wanted = [rates[name] / sum(rates.values()) for name in found.names]
     assert found.shares == pytest.approx(wanted)
@@ -425,7 +425,7 @@ def test_a_model_that_cannot_be_fitted(monkeypatch, tmp_path):
     def fail():
         raise NumericalError("no factor")
 
-    monkeypatch.setattr(agent, "_fit", fail)
+    monkeypatch.setattr(agent._learner, "fit", fail)
     assert slices_of(agent) == ()
     assert importance_of(agent) is None
     text = words(agent.plot(tmp_path / "agent.png"))

@@ -331,7 +331,7 @@ class Site(RuleBasedStateMachine):
             assert self.agent.best() is None
             assert self.agent.upload() is None
             return
-        gp, data, _ = self.agent._fit()
+        gp, data, _ = self.agent.fitted
         assert len(gp.X) == len(data) == len(done)
         for part in (gp.X, data.y, gp.alpha, gp.hyper.lengthscales):
             assert np.isfinite(part).all()

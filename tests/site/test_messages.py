@@ -311,13 +311,27 @@ def test_a_file_of_version_1_loads_and_goes_on(tmp_path):
     trial = agent.ask()
     assert trial.guided
     agent.save(tmp_path / "new.json")
-    assert json.loads((tmp_path / "new.json").read_text())["version"] == 2
+    assert json.loads((tmp_path / "new.json").read_text())["version"] == 3
     again = Agent.load(tmp_path / "new.json")
     assert again.guidance == agent.guidance
     assert again.trials == agent.trials
     # Old guidance grows stale, and a new packet takes its place.
     fresh = handed(agent, packet(agent.space.dim))
     assert agent.receive(fresh).state == "active"
+
+
+def test_a_file_of_version_2_loads_and_goes_on(tmp_path):
+    agent = Agent.load(DATA / "site-version-2.json")
+    assert agent.guidance.state == "active"
+    assert agent.setup.overshoot == 0.05
+    assert [t.state for t in agent.trials].count("done") == 8
+    assert all(trial.as_run == trial.values for trial in agent.trials)
+    assert agent.trials[1].std == 0.1
+    # As the version that wrote it would have gone on.
+    assert agent.ask().values == {"x": 0.0, "n": 1, "drug": "b", "warm": False}
+    agent.save(tmp_path / "new.json")
+    assert json.loads((tmp_path / "new.json").read_text())["version"] == 3
+    assert Agent.load(tmp_path / "new.json").trials == agent.trials
 
 
 def test_a_file_of_version_1_with_a_refused_packet_loads():

@@ -221,7 +221,7 @@ def load_text(folder, text):
         "{}",
         '{"format": "guidefbo-message", "version": 2}',
         '{"format": "guidefbo-agent"}',
-        '{"format": "guidefbo-agent", "version": 2}',
+        '{"format": "guidefbo-agent", "version": 3}',
         "[" * 100_000,
         '{"a":' * 100_000,
         "1" * 100_000,
@@ -249,14 +249,14 @@ def test_truncated_file_is_refused(whole, tmp_path):
 @pytest.mark.parametrize("version", [3, 0, 99, "1", None, -1, 1.5, True, 1.0])
 def test_other_version_is_refused(version, whole, tmp_path):
     form = json.loads(whole) | {"version": version}
-    with pytest.raises(AgentFileError, match=r"expected version 2, got .*upgrade"):
+    with pytest.raises(AgentFileError, match=r"expected version 3, got .*upgrade"):
         load_text(tmp_path, json.dumps(form))
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('"version": 2,', '"version": 2, "version": 2,'),
+        ('"version": 3,', '"version": 3, "version": 3,'),
         ('"goal": "min"', '"goal": "max", "goal": "min"'),
         ('"records": [', '"records": [], "records": ['),
     ],

@@ -1,15 +1,47 @@
-"""`guidefbo tell`: one result, or a table of them."""
+"""`guidefbo tell`: results in words of the command line, or a table of them."""
 
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
-from guidefbo.cli.reading import read_number, read_trial, refuse_options
-from guidefbo.cli.table import tell_table
-from guidefbo.core.errors import SettingsError
+from guidefbo.cli.reading import (
+    read_number,
+    read_pairs,
+    read_trial,
+    read_values,
+    refuse_options,
+)
+from guidefbo.cli.speech import notice
+from guidefbo.cli.table import Reading, tell_rows
+from guidefbo.core.errors import FedBOError, SettingsError
 from guidefbo.site.agent import Agent
 from guidefbo.site.trial import Origin, Record, Trial, TrialState
 
-OPTIONS = ["--std", "--failed", "--csv", "--repeats", "--wait", "--help"]
+OPTIONS = [
+    "--std",
+    "--failed",
+    "--csv",
+    "--repeats",
+    "--column",
+    "--ignore-extra",
+    "--skip-bad",
+    "--outside",
+    "--wait",
+    "--help",
+]
 """The options of the command, for hints."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """The words about one trial."""
+
+    target: str
+    """Its id, or name=value,name=value."""
+    value: str | None
+    """The observation, None where it failed."""
+    more: tuple[str, ...]
+    """Further name=value words: what was run at another value than asked."""
 
 
 def check_call(
@@ -23,44 +55,109 @@ def check_call(
                 "--csv brings its own trials and values; leave out everything else."
             )
         return
-    if failed is not None and len(words) == 2:
+    if failed is not None and len(words) > 1 and "=" not in words[1]:
         raise SettingsError(
             f"Expected either a value or --failed, got both {words[1]} and --failed "
             f"{failed!r}."
         )
-    expected = 2 if failed is None else 1
-    if len(words) != expected:
+    told = parted(words, is_failure=failed is not None)
+    if std is not None and len(told) > 1:
         raise SettingsError(
-            "Expected a trial and its value, as in: guidefbo tell site.json 3 0.83; or "
-            "guidefbo tell site.json dose=1.7,days=3 0.83; or guidefbo tell site.json "
-            f"3 --failed 'reason'. Got {' '.join(words) or 'nothing'}."
+            f"--std is of one value, got {len(told)} trials. Tell them one by one."
         )
 
 
-def tell_one(
-    agent: Agent, words: list[str], std: float | None, failed: str | None
+def parted(words: list[str], *, is_failure: bool) -> list[Told]:
+    """Return the words trial by trial: ID VALUE, perhaps NAME=VALUE words, and so on.
+
+    NAME=VALUE words begin a result of the site's own where a value follows them, and
+    belong to the trial before them where none does: between two of them the other
+    words come in pairs of an id and a value, and one that is left over is that value.
+
+    Args:
+        words: What was written.
+        is_failure: Whether there is no value.
+    """
+    told: list[Told] = []
+    rest = list(words)
+    while rest:
+        target = rest.pop(0)
+        if not is_failure and (not rest or "=" in rest[0]):
+            _refuse(words)
+        value = None if is_failure else rest.pop(0)
+        more: list[str] = []
+        while rest and "=" in rest[0] and (is_failure or _follows(rest)):
+            more.append(rest.pop(0))
+        told.append(Told(target=target, value=value, more=tuple(more)))
+    if not told or (is_failure and len(told) > 1):
+        _refuse(words)
+    return told
+
+
+def _follows(rest: list[str]) -> bool:
+    """Whether NAME=VALUE belongs to the trial before it."""
+    return len(list(takewhile(lambda word: "=" not in word, rest[1:]))) % 2 == 0
+
+
+def _refuse(words: list[str]) -> None:
+    raise SettingsError(
+        "Expected a trial and its value, as in: guidefbo tell site.json 3 0.83; or "
+        "guidefbo tell site.json dose=1.7,days=3 0.83; or guidefbo tell site.json "
+        f"3 --failed 'reason'. Got {' '.join(words) or 'nothing'}."
+    )
+
+
+def tell_words(
+    agent: Agent,
+    words: list[str],
+    std: float | None,
+    failed: str | None,
+    outside: str,
 ) -> list[str]:
-    """Tell one result and return what to say about it."""
-    target = read_trial(words[0], agent)
-    value = None if failed is not None else read_number(words[1], "the value")
+    """Tell one result or several and return what to say about them."""
+    told = parted(words, is_failure=failed is not None)
+    lines: list[str] = []
+    for one in told:
+        try:
+            lines += _tell_one(agent, one, std, failed, outside)
+        except FedBOError as error:
+            if len(told) == 1:
+                raise
+            raise SettingsError(
+                f"{one.target}: {error} Nothing was changed."
+            ) from error
+    return lines
+
+
+def _tell_one(
+    agent: Agent, one: Told, std: float | None, failed: str | None, outside: str
+) -> list[str]:
+    target = read_trial(one.target, agent)
+    value = None if one.value is None else read_number(one.value, "the value")
+    run: dict[str, str] = {}
+    for word in one.more:
+        run |= read_pairs(word)
+    values = read_values(run, agent.space, some=True) if run else None
     before = {trial.id: trial for trial in agent.trials}
-    trial = agent.tell(target, value, std=std, failed=failed)
-    old = before.get(trial.id)
+    trial = agent.tell(
+        target, value, std=std, failed=failed, values=values, outside=outside
+    )
+    old, said = before.get(trial.id), trial.text(agent.setup.labels)
     if old is None or not old.records:
         own = "own result, " if trial.origin == Origin.OWN else ""
-        return [f"told {own}{trial}"]
+        return [f"told {own}{said}"]
     if old.records == trial.records:
-        return [f"nothing changed, this was told before: {trial}"]
+        return [f"nothing changed, this was told before: {said}"]
     change = f"{_outcome(old.records[-1])} -> {_outcome(trial.records[-1])}"
     return [
         f"corrected trial {trial.id}: {change} (the old record is kept)",
-        str(trial),
+        said,
     ]
 
 
-def tell_many(agent: Agent, path: Path, *, repeats: bool) -> list[str]:
+def tell_table(agent: Agent, path: Path, reading: Reading) -> list[str]:
     """Tell a table and return what to say about it."""
-    told = tell_table(agent, path, repeats=repeats)
+    told = tell_rows(agent, path, reading, notice)
     num_failed = sum(trial.state == TrialState.FAILED for trial in told)
     failures = f", {num_failed} of them failed" if num_failed else ""
     return [f"told {len(told)} results (goal {agent.goal}){failures}: {_ids(told)}"]

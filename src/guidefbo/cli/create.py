@@ -7,7 +7,7 @@ from typing import Any
 from guidefbo.cli.opened import check_output, command
 from guidefbo.cli.space_file import read_space
 from guidefbo.cli.speech import notice
-from guidefbo.cli.table import tell_table
+from guidefbo.cli.table import Reading, tell_rows
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.files import OutputError
 from guidefbo.core.names import to_name
@@ -15,7 +15,8 @@ from guidefbo.core.settings import parse_settings
 from guidefbo.core.space.levels import Levels
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
 from guidefbo.site.agent import Agent
-from guidefbo.site.trial import shown_value
+from guidefbo.site.labels import shown_value
+from guidefbo.site.setup import Setup
 
 EXAMPLE = """\
 # A search space. Remove what you do not need; names are yours.
@@ -26,6 +27,9 @@ type = "float"            # a real number
 low = 0.1
 high = 10
 log = true                # 0.1 to 1 matters as much as 1 to 10; optional
+step = 0.1                # asked are 0.1, 0.2, ... only; optional
+unit = "mg"               # shown everywhere; optional
+description = "amount of the drug a day"    # for people; optional
 
 [parameters.days]
 type = "int"              # a whole number, both ends included
@@ -64,6 +68,7 @@ def create(
     space_file: Path | None,
     *,
     results: Path | None,
+    reading: Reading,
     force: bool,
     wait: float,
     pairs: list[str],
@@ -75,6 +80,7 @@ def create(
         file: Where the agent will live.
         space_file: The space, TOML.
         results: Table of earlier results, if there is one.
+        reading: How that is read.
         force: Whether an agent there may be replaced.
         wait: Seconds to wait for another command.
         pairs: Settings, key=value.
@@ -90,7 +96,7 @@ def create(
         setup["site"] = to_name(file.stem)
     agent = Agent(read_space(space_file), settings=parse_settings(pairs), **setup)
     if results is not None:
-        tell_table(agent, results, repeats=True)
+        tell_rows(agent, results, reading, notice)
     inputs = [space_file] if results is None else [space_file, results]
     check_output(file, *inputs)
     _refuse_existing(file, force)
@@ -100,7 +106,13 @@ def create(
 
 
 def describe(parameter: Parameter) -> str:
-    """Return what values a parameter takes."""
+    """Return what values a parameter takes, its unit and its description."""
+    unit = "" if parameter.unit is None else f" {parameter.unit}"
+    words = "" if parameter.description is None else f" ({parameter.description})"
+    return f"{_range(parameter)}{unit}{words}"
+
+
+def _range(parameter: Parameter) -> str:
     match parameter:
         case Choice():
             return f"one of {', '.join(map(str, parameter.options))}"
@@ -113,7 +125,15 @@ def describe(parameter: Parameter) -> str:
         case Float() | Int():
             scale = ", logarithmic" if parameter.log else ""
             kind = "whole number, " if isinstance(parameter, Int) else ""
+            if isinstance(parameter, Float) and parameter.step is not None:
+                scale += f", in steps of {parameter.step:g}"
             return f"{kind}{parameter.low:g} to {parameter.high:g}{scale}"
+
+
+def _objective_line(setup: Setup) -> list[str]:
+    if setup.objective is None and setup.unit is None:
+        return []
+    return [f"objective: {setup.labels.column}"]
 
 
 def _check_setup(setup: dict[str, Any]) -> None:
@@ -149,6 +169,7 @@ def summary(agent: Agent, file: Path) -> list[str]:
     lines = [
         f"created {file}",
         f"goal: {agent.goal} ({better} values are better)",
+        *_objective_line(setup),
         *(f"parameter {n}: {describe(p)}" for n, p in space.parameters.items()),
         *(f"constraint: {constraint}" for constraint in space.constraints),
         f"method: {setup.method}{shown_settings(agent)}",

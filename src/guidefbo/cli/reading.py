@@ -59,6 +59,11 @@ def read_trial(text: str, agent: Agent) -> int | dict[str, Any]:
     """Return the id, or the values of `name=value,name=value`."""
     if "=" not in text:
         return read_id(text)
+    return meant(agent, read_values(read_pairs(text), agent.space))
+
+
+def read_pairs(text: str) -> dict[str, str]:
+    """Return the texts by name of `name=value,name=value`."""
     if not is_plain_text(text):
         raise DataError(
             "Expected values such as dose=1.7,days=3 in one line, without control "
@@ -75,17 +80,29 @@ def read_trial(text: str, agent: Agent) -> int | dict[str, Any]:
             "Expected values such as dose=1.7,days=3, each parameter once, got "
             f"{shown(text)}."
         )
-    return meant(agent, read_values(texts, agent.space))
+    return texts
 
 
-def read_values(texts: Mapping[str, str], space: Space) -> dict[str, Any]:
-    """Return values by parameter from their texts; the space checks them further."""
-    if texts.keys() != space.parameters.keys():
+def read_values(
+    texts: Mapping[str, str], space: Space, *, some: bool = False
+) -> dict[str, Any]:
+    """Return values by parameter from their texts; the space checks them further.
+
+    Args:
+        texts: What was written, by name.
+        space: The parameters.
+        some: Whether a part of them will do.
+    """
+    names = space.parameters.keys()
+    if texts.keys() != names and not (some and texts.keys() <= names):
+        some_of = " or some of them" if some else ""
         raise SpaceError(
-            f"Expected values for {list(space.parameters)}, got {list(texts)}."
+            f"Expected values for {list(names)}{some_of}, got {list(texts)}."
         )
     values: dict[str, Any] = {}
     for name, parameter in space.parameters.items():
+        if name not in texts:
+            continue
         try:
             values[name] = _read_value(texts[name].strip(), parameter)
         except (DataError, SpaceError) as error:
@@ -105,7 +122,7 @@ def is_shown_as(trial: Trial, values: Mapping[str, Any]) -> bool:
     """Whether values are a trial's: people type back the six digits they saw."""
     return all(
         values[name] == value or str(values[name]) == _rounded(value)
-        for name, value in trial.values.items()
+        for name, value in trial.as_run.items()
     )
 
 

@@ -12,27 +12,34 @@ from rich.text import Text
 from guidefbo.cli.create import shown_settings
 from guidefbo.core.space.form import space_to_form
 from guidefbo.site.agent import Agent
-from guidefbo.site.trial import Best, Trial, TrialState, shown_value
+from guidefbo.site.helping import Help, help_of
+from guidefbo.site.labels import Labels, shown_value
+from guidefbo.site.trial import Best, Trial, TrialState
+from guidefbo.site.trial_form import record_to_form
 
 
 def show_text(agent: Agent, file: Path) -> list[str]:
     """Return the lines of a summary."""
-    setup, best, guidance = agent.setup, agent.best(), agent.guidance
+    setup, best, helped = agent.setup, agent.best(), help_of(agent)
     pending = [t for t in agent.trials if t.state == TrialState.PENDING]
     counts = ", ".join(f"{n} {state}" for state, n in _counts(agent).items() if n)
     return [
         f"{file}",
-        f"goal: {agent.goal}",
+        f"goal: {agent.goal}{_objective(setup.labels)}",
         f"method: {setup.method}{shown_settings(agent)}",
         f"seed: {setup.seed}",
         f"site: {setup.site} in the federation {setup.federation}",
         f"trials: {counts or 'none'} (initial points: {setup.num_initial})",
-        *([str(best)] if best else ["best: no result yet"]),
-        str(guidance),
-        *guidance.verdict,
+        *([best.text(setup.labels)] if best else ["best: no result yet"]),
+        str(helped.guidance),
+        *helped.lines(setup.labels),
         *_link_lines(file),
-        *(f"pending: {trial}" for trial in pending),
+        *(f"pending: {trial.text(setup.labels)}" for trial in pending),
     ]
+
+
+def _objective(labels: Labels) -> str:
+    return "" if labels == Labels(units=labels.units) else f" {labels.column}"
 
 
 def _link_lines(file: Path) -> list[str]:
@@ -53,7 +60,8 @@ def _link_lines(file: Path) -> list[str]:
 
 def show_json(agent: Agent, *, trials: bool) -> str:
     """Return one line of JSON."""
-    setup, guidance, best = agent.setup, agent.guidance, agent.best()
+    setup, helped, best = agent.setup, help_of(agent), agent.best()
+    guidance = helped.guidance
     form: dict[str, Any] = {
         "goal": agent.goal,
         "method": setup.method,
@@ -61,6 +69,8 @@ def show_json(agent: Agent, *, trials: bool) -> str:
         "seed": setup.seed,
         "site": setup.site,
         "federation": setup.federation,
+        "objective": setup.objective,
+        "unit": setup.unit,
         "noise": setup.noise,
         "agent_id": setup.agent_id,
         "num_agents": setup.num_agents,
@@ -73,6 +83,7 @@ def show_json(agent: Agent, *, trials: bool) -> str:
             "reason": guidance.reason,
             "refusal": guidance.refusal,
             "weights": dict(guidance.weights),
+            **_help_form(helped),
         },
         "pending": [
             trial_form(t) for t in agent.trials if t.state == TrialState.PENDING
@@ -81,6 +92,31 @@ def show_json(agent: Agent, *, trials: bool) -> str:
     if trials:
         form["trials"] = [_told_form(trial) for trial in agent.trials]
     return json.dumps(form, allow_nan=False)
+
+
+def _help_form(helped: Help) -> dict[str, Any]:
+    return {
+        "num_others": helped.num_others,
+        "place": helped.place,
+        "expected": helped.expected,
+        "rank": helped.rank,
+        "detours": [
+            {
+                "id": detour.trial.id,
+                "distance": detour.distance,
+                "alone": dict(detour.alone),
+            }
+            for detour in helped.detours
+        ],
+        "surprise": {
+            name: {
+                "results": part.num_results,
+                "better": part.num_better,
+                "mean": part.mean,
+            }
+            for name, part in (("guided", helped.guided), ("alone", helped.alone))
+        },
+    }
 
 
 def trial_form(trial: Trial) -> dict[str, Any]:
@@ -94,16 +130,17 @@ def trial_form(trial: Trial) -> dict[str, Any]:
     }
 
 
-def trial_line(trial: Trial) -> str:
+def trial_line(trial: Trial, labels: Labels) -> str:
     """Return what was asked as one line."""
-    values = ", ".join(f"{k}={shown_value(v)}" for k, v in trial.values.items())
+    values = labels.values(trial.values)
     return f"trial {trial.id} (goal {trial.goal}, {_how(trial)}): {values}"
 
 
 def print_trials(agent: Agent, console: Console) -> None:
     """Print every trial: a table on a terminal, tabs between cells elsewhere."""
-    header = ["id", "state", "how", *agent.space.parameters]
-    header += [f"value ({agent.goal})", "std", "note"]
+    labels = agent.setup.labels
+    header = ["id", "state", "how", *map(labels.parameter, agent.space.parameters)]
+    header += [f"{labels.column} ({agent.goal})", "std", "note"]
     rows = [_cells(trial) for trial in agent.trials]
     if not console.is_terminal:
         for cells in (header, *rows):
@@ -126,13 +163,16 @@ def print_trials(agent: Agent, console: Console) -> None:
 
 def _cells(trial: Trial) -> list[str]:
     notes = [trial.failed] if trial.failed is not None else []
+    if changed := trial.changed:
+        asked = ", ".join(f"{k}={shown_value(v)}" for k, v in changed.items())
+        notes.append(f"asked {asked}")
     if len(trial.records) > 1:
         notes.append(f"corrected {len(trial.records) - 1}x")
     return [
         str(trial.id),
         str(trial.state),
         _how(trial),
-        *map(shown_value, trial.values.values()),
+        *map(shown_value, trial.as_run.values()),
         "" if trial.value is None else f"{trial.value:.6g}",
         "" if trial.std is None else f"{trial.std:.3g}",
         "; ".join(notes),
@@ -155,7 +195,7 @@ def _best_form(best: Best) -> dict[str, Any]:
         "std": best.std,
         "observed": {
             "id": best.observed.id,
-            "values": dict(best.observed.values),
+            "values": dict(best.observed.as_run),
             "value": best.observed.value,
         },
     }
@@ -163,12 +203,10 @@ def _best_form(best: Best) -> dict[str, Any]:
 
 def _told_form(trial: Trial) -> dict[str, Any]:
     return trial_form(trial) | {
+        "as_run": dict(trial.as_run),
         "state": str(trial.state),
         "value": trial.value,
         "std": trial.std,
         "failed": trial.failed,
-        "records": [
-            {"order": r.order, "value": r.value, "std": r.std, "failed": r.failed}
-            for r in trial.records
-        ],
+        "records": [record_to_form(record) for record in trial.records],
     }

@@ -1,4 +1,4 @@
-"""The commands of one site: init, ask, tell, abandon, show, plot.
+"""The commands of one site: init, ask, tell, abandon, show, plot, export.
 
 Each call is a process of its own that holds the agent's file while it changes it.
 What is heavy is imported when a command runs, so that help comes at once.
@@ -25,6 +25,24 @@ Settings = Annotated[
         "See: guidefbo methods --settings.",
     ),
 ]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=COLUMN",
+        help="A column of the table has another name than the parameter, value, std or "
+        "failed: --column value=yield; may be repeated.",
+    ),
+]
+IgnoreExtra = Annotated[
+    bool, typer.Option("--ignore-extra", help="Other columns of the table are ignored.")
+]
+SkipBad = Annotated[
+    bool,
+    typer.Option(
+        "--skip-bad",
+        help="Rows of the table that cannot be used are named and left out.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -35,6 +53,7 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: guidefbo ask site.json -n 3")(ask)
     app.command(
         epilog="Examples: guidefbo tell site.json 3 -0.5 --std 0.1; "
+        "guidefbo tell site.json 3 70 temperature=109 5 64; "
         "guidefbo tell site.json 4 --failed 'sample lost'; "
         "guidefbo tell site.json dose=1.7,days=3,drug=a 0.83; "
         "guidefbo tell site.json --csv results.csv",
@@ -44,6 +63,7 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: guidefbo abandon site.json 3")(abandon)
     app.command(epilog="Example: guidefbo show site.json --trials")(show)
     app.command(epilog="Example: guidefbo plot site.json -o site.png")(plot)
+    app.command(epilog="Example: guidefbo export site.json -o trials.csv")(export)
 
 
 def init(
@@ -102,6 +122,25 @@ def init(
     federation: Annotated[
         str, typer.Option(help="Name of the federation, the same at all its sites.")
     ] = "default",
+    overshoot: Annotated[
+        float,
+        typer.Option(
+            help="How far beyond its bounds a parameter may have been run, as a share "
+            "of its range; such a result counts at the bound."
+        ),
+    ] = 0.05,
+    patience: Annotated[
+        int,
+        typer.Option(
+            help="Work alone once your own data spoke against the others in so many "
+            "rounds after each other, with a method that compares; 0: never."
+        ),
+    ] = 3,
+    objective: Annotated[
+        str | None,
+        typer.Option(help="Name of what is optimised, for tables and pictures."),
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="What it is measured in.")] = None,
     set_: Settings = None,
     results: Annotated[
         Path | None,
@@ -110,6 +149,9 @@ def init(
             help="Earlier results: a column per parameter, value, perhaps std, failed.",
         ),
     ] = None,
+    column: Columns = None,
+    ignore_extra: IgnoreExtra = False,
+    skip_bad: SkipBad = False,
     force: Annotated[
         bool, typer.Option("--force", help="Replace an existing file.")
     ] = False,
@@ -124,6 +166,7 @@ def init(
     """
     with sentences():
         from guidefbo.cli.create import EXAMPLE, create
+        from guidefbo.cli.table import Reading, read_columns
 
         if example:
             typer.echo(EXAMPLE, nl=False)
@@ -133,6 +176,12 @@ def init(
                 file,
                 space,
                 results=results,
+                reading=Reading(
+                    columns=read_columns(column or []),
+                    ignores_extra=ignore_extra,
+                    skips_bad=skip_bad,
+                    repeats=True,
+                ),
                 force=force,
                 wait=wait,
                 pairs=set_ or [],
@@ -147,6 +196,10 @@ def init(
                 packet_lifetime=packet_lifetime,
                 site=site,
                 federation=federation,
+                overshoot=overshoot,
+                patience=patience,
+                objective=objective,
+                unit=unit,
             )
         )
 
@@ -182,7 +235,8 @@ def ask(
         with changing(file, wait) as agent:
             trials = agent.ask(n)
         for trial in trials:
-            _say(json.dumps(trial_form(trial)) if as_json else trial_line(trial))
+            line = json.dumps(trial_form(trial))
+            _say(line if as_json else trial_line(trial, agent.setup.labels))
         if not as_json:
             notice(f"then tell: {command('tell', file, str(trials[0].id), 'VALUE')}")
 
@@ -192,9 +246,11 @@ def tell(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="ID VALUE",
+            metavar="ID VALUE [NAME=VALUE ...] ...",
             help="The trial's id, or name=value,name=value of a result of your own; "
-            "and the observed value, which may be negative.",
+            "the observed value, which may be negative; then what was run at another "
+            "value than asked, as temperature=109. Several trials may follow each "
+            "other, all or none.",
         ),
     ] = None,
     std: Annotated[
@@ -212,28 +268,47 @@ def tell(
             "perhaps std, failed.",
         ),
     ] = None,
+    column: Columns = None,
+    ignore_extra: IgnoreExtra = False,
+    skip_bad: SkipBad = False,
     repeats: Annotated[
         bool,
         typer.Option(
             "--repeats", help="Rows that were told before were measured again."
         ),
     ] = False,
+    outside: Annotated[
+        str,
+        typer.Option(
+            metavar="keep|refuse",
+            help="What was run a little outside its bounds (see init --overshoot) is "
+            "kept, and counted at the bound, or refused.",
+        ),
+    ] = "keep",
     wait: Wait = 30.0,
 ) -> None:
-    """Tell what came of a trial, correct it, or bring results of your own.
+    """Tell what came of trials, correct them, or bring results of your own.
 
     Telling a trial again corrects it; the old record is kept.
     """
     with sentences():
-        from guidefbo.cli.answer import check_call, tell_many, tell_one
+        from guidefbo.cli.answer import check_call, tell_table, tell_words
         from guidefbo.cli.opened import changing
+        from guidefbo.cli.table import Reading, read_columns
 
         check_call(file, words or [], std, failed, csv is not None)
+        reading = Reading(
+            columns=read_columns(column or []),
+            ignores_extra=ignore_extra,
+            skips_bad=skip_bad,
+            repeats=repeats,
+            outside=outside,
+        )
         with changing(file, wait) as agent:
             if csv is not None:
-                lines = tell_many(agent, csv, repeats=repeats)
+                lines = tell_table(agent, csv, reading)
             else:
-                lines = tell_one(agent, words or [], std, failed)
+                lines = tell_words(agent, words or [], std, failed, outside)
         _say(*lines)
 
 
@@ -249,7 +324,7 @@ def abandon(
 
         with changing(file, wait) as agent:
             trial = agent.abandon(read_id(trial_id))
-        _say(f"abandoned {trial}")
+        _say(f"abandoned {trial.text(agent.setup.labels)}")
 
 
 def show(
@@ -289,6 +364,40 @@ def plot(
         agent = Agent.load(file)
         agent.plot(out)
         _say(f"wrote {out} (goal {agent.goal})")
+
+
+def export(
+    file: File,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--out", help="The table (csv); printed where it is not said."
+        ),
+    ] = None,
+) -> None:
+    """Write all trials as a table for a spreadsheet or a program; changes nothing.
+
+    A row a trial: its state, when it was asked and told, what was run and what was
+    asked, the result, the guidance it was asked with, what the model expected and what
+    it says now. No cell is computed by a spreadsheet.
+    """
+    with sentences():
+        from guidefbo.cli.opened import check_output, refuse_agent
+        from guidefbo.core.files import write_atomically
+        from guidefbo.site.agent import Agent
+        from guidefbo.site.table import csv_of
+
+        if out is not None:
+            check_output(out, file)
+            refuse_agent(out)
+        agent = Agent.load(file)
+        text = csv_of(agent)
+        if out is None:
+            typer.echo(text, nl=False)
+            return
+        # With the mark by which spreadsheets know UTF-8.
+        write_atomically(out, text.encode("utf-8-sig"))
+        _say(f"wrote {out}: {len(agent.trials)} trials (goal {agent.goal})")
 
 
 def _say(*lines: str) -> None:

@@ -16,6 +16,7 @@ from guidefbo.core.errors import (
     FedBOError,
     GuidanceWarning,
     OptimumWarning,
+    OutsideWarning,
     UploadWarning,
 )
 
@@ -28,7 +29,13 @@ ALONE = 3
 """Exit code of an exchange that gave nothing; the agent works on alone."""
 INTERRUPTED = 130
 """Exit code of a shell command ended by Ctrl-C."""
-OURS = (FallbackWarning, GuidanceWarning, OptimumWarning, UploadWarning)
+OURS = (
+    FallbackWarning,
+    GuidanceWarning,
+    OptimumWarning,
+    OutsideWarning,
+    UploadWarning,
+)
 
 
 @contextmanager

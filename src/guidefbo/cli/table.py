@@ -1,26 +1,45 @@
-"""A table of a site's own results: all of its rows are told, or none."""
+"""A table of a site's own results: its rows are told, all or none, or the good ones."""
 
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from guidefbo.cli.reading import is_shown_as, meant, read_number, read_values
 from guidefbo.core.checks import shown
-from guidefbo.core.errors import DataError, FedBOError
-from guidefbo.core.table_text import read_cells
+from guidefbo.core.errors import DataError, FedBOError, OutsideWarning, SettingsError
+from guidefbo.core.table_text import as_written, read_cells
 from guidefbo.site.agent import Agent
+from guidefbo.site.as_run import KEEP
 from guidefbo.site.trial import Trial
 
 VALUE = "value"
 OPTIONAL = ("std", "failed")
+MAX_NAMED = 1000
+"""Most bad rows that are named one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a table is read."""
+
+    columns: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Its columns by the names that are expected, where they differ."""
+    ignores_extra: bool = False
+    """Whether other columns may be there."""
+    skips_bad: bool = False
+    """Whether rows that cannot be used are left out."""
+    repeats: bool = False
+    """Whether a row may say what an earlier trial says already."""
+    outside: str = KEEP
+    """Whether values a little outside their bounds are kept or refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One result of a table."""
 
-    number: int
-    """As a spreadsheet counts, the header being 1."""
     values: dict[str, Any]
     """Parameter values."""
     value: float | None
@@ -31,94 +50,154 @@ class Row:
     """Why it failed."""
 
 
-def tell_table(agent: Agent, path: Path, *, repeats: bool) -> list[Trial]:
-    """Tell every row of a table; after an error the agent is not to be saved.
+def read_columns(pairs: list[str]) -> dict[str, str]:
+    """Return columns by name from words such as `value=yield`."""
+    columns: dict[str, str] = {}
+    for pair in pairs:
+        name, separator, column = (part.strip() for part in pair.partition("="))
+        if not (name and separator and column) or name in columns:
+            raise SettingsError(
+                "Expected --column NAME=COLUMN, each name once, as in --column "
+                f"value=yield, got {shown(pair)}."
+            )
+        columns[name] = column
+    return columns
+
+
+def tell_rows(
+    agent: Agent, path: Path, reading: Reading, say: Callable[[str], object]
+) -> list[Trial]:
+    """Tell the rows of a table; after an error the agent is not to be saved.
 
     Args:
         agent: Who is told.
         path: The table.
-        repeats: Whether a row may say what an earlier trial says already.
+        reading: How it is read.
+        say: Called with a line for each row that is left out.
     """
-    rows = _read_rows(path, agent)
-    if not repeats:
-        _refuse_repeats(rows, path, agent)
-    told: list[Trial] = []
-    for row in rows:
-        try:
-            trial = meant(agent, row.values)
-            told.append(agent.tell(trial, row.value, std=row.std, failed=row.failed))
-        except FedBOError as error:
-            raise DataError(f"{path}, row {row.number}: {error}") from error
-    return told
-
-
-def _refuse_repeats(rows: list[Row], path: Path, agent: Agent) -> None:
-    numbers = [
-        row.number
-        for row in rows
-        if any(
-            (row.value, row.std, row.failed) == (trial.value, trial.std, trial.failed)
-            and is_shown_as(trial, row.values)
-            for trial in agent.trials
-        )
-    ]
-    if numbers:
-        some = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
-        raise DataError(
-            f"{path}, row {some}: the same values with the same result were told "
-            "before. Nothing was changed. Remove these rows, or say --repeats if they "
-            "were measured again."
-        )
-
-
-def _read_rows(path: Path, agent: Agent) -> list[Row]:
-    lines = read_cells(path, {*agent.space.parameters, VALUE, *OPTIONAL})
-    header = [name.strip() for name in lines[0]] if lines else []
-    _check_header(header, path, agent)
-    rows: list[Row] = []
+    names = agent.space.parameters
+    labels = agent.setup.labels
+    expected = [reading.columns.get(n, n) for n in (*names, VALUE, *OPTIONAL)]
+    expected += [labels.column, labels.objective, *map(labels.parameter, names)]
+    lines = read_cells(path, set(expected))
+    header = _header(lines[0] if lines else [], path, agent, reading)
+    before, told = agent.trials, list[Trial]()
+    bad: dict[int, str] = {}
     for number, cells in enumerate(lines[1:], start=2):
         if not any(cell.strip() for cell in cells):
             continue
         try:
-            rows.append(_read_row(number, header, cells, agent))
+            if len(cells) != len(lines[0]):
+                raise DataError(f"Expected {len(lines[0])} cells, got {len(cells)}.")
+            row = _read_row(header, cells, agent)
+            if not reading.repeats:
+                _refuse_repeat(row, before)
+            told.append(_tell(agent, row, reading.outside, f"{path}, row {number}"))
         except FedBOError as error:
-            raise DataError(f"{path}, row {number}: {error}") from error
-    if not rows:
+            bad[number] = str(error)
+    if bad and not reading.skips_bad:
+        raise DataError(_refusal(path, bad, len(told)))
+    for number, why in bad.items():
+        say(f"{path}, row {number} is left out: {why}")
+    if not told:
         raise DataError(f"Expected results below the header of {path}, got none.")
-    return rows
+    return told
 
 
-def _check_header(header: list[str], path: Path, agent: Agent) -> None:
-    names = list(agent.space.parameters)
+def _tell(agent: Agent, row: Row, outside: str, where: str) -> Trial:
+    target = meant(agent, row.values)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        trial = agent.tell(
+            target, row.value, std=row.std, failed=row.failed, outside=outside
+        )
+    for warning in caught:
+        warnings.warn(f"{where}: {warning.message}", OutsideWarning, stacklevel=2)
+    return trial
+
+
+def _refuse_repeat(row: Row, trials: tuple[Trial, ...]) -> None:
+    outcome = row.value, row.std, row.failed
+    for trial in trials:
+        is_same = outcome == (trial.value, trial.std, trial.failed)
+        if is_same and is_shown_as(trial, row.values):
+            raise DataError(
+                f"the same values with the same result were told before, as trial "
+                f"{trial.id}. Remove the row, or say --repeats if it was measured "
+                "again."
+            )
+
+
+def _refusal(path: Path, bad: dict[int, str], num_good: int) -> str:
+    """Return a sentence about every bad row."""
+    lines = [f"row {number}: {why}" for number, why in bad.items()]
+    if len(lines) == 1:
+        return f"{path}, {lines[0]} Nothing was changed."
+    more = [f"and {len(lines) - MAX_NAMED} more."] if len(lines) > MAX_NAMED else []
+    head = (
+        f"{path}: {len(bad)} of {len(bad) + num_good} rows cannot be used. Nothing was "
+        "changed; --skip-bad tells the others."
+    )
+    return "\n".join([head, *lines[:MAX_NAMED], *more])
+
+
+def _header(
+    cells: list[str], path: Path, agent: Agent, reading: Reading
+) -> dict[str, int]:
+    """Return where the column of each name is."""
+    names, found = list(agent.space.parameters), [cell.strip() for cell in cells]
     if VALUE in names:
         raise DataError(
             f"A parameter is named {VALUE!r}, so that a table cannot name the result. "
             "Tell the results one by one."
         )
-    required = {*names, VALUE}
-    missing = [name for name in (*names, VALUE) if name not in header]
-    unknown = [name for name in header if name not in required | {*OPTIONAL}]
-    if missing or unknown or len(set(header)) != len(header):
-        raise DataError(
-            f"Expected {path} to begin with a header of {', '.join((*names, VALUE))} "
-            f"and perhaps {', '.join(OPTIONAL)}, each once; got {shown(header)}, "
-            f"missing {missing}, unknown {shown(unknown)}."
-        )
-
-
-def _read_row(number: int, header: list[str], cells: list[str], agent: Agent) -> Row:
-    if len(cells) != len(header):
-        raise DataError(f"Expected {len(header)} cells, got {len(cells)}.")
-    names = agent.space.parameters
-    texts = dict(zip(header, (cell.strip() for cell in cells), strict=True))
-    values = read_values({name: texts[name] for name in names}, agent.space)
+    required = [*names, VALUE]
     # A parameter of that name leaves no room for the column.
+    optional = [name for name in OPTIONAL if name not in names]
+    if unknown := reading.columns.keys() - {*required, *optional}:
+        raise DataError(
+            f"Expected columns for {', '.join((*required, *optional))}, got "
+            f"{', '.join(sorted(unknown))}."
+        )
+    column = {n: _column(n, found, agent, reading) for n in (*required, *optional)}
+    missing = [column[name] for name in required if column[name] not in found]
+    missing += [
+        c for n, c in reading.columns.items() if n in optional and c not in found
+    ]
+    unknown = [cell for cell in found if cell not in column.values()]
+    used = [cell for cell in found if cell in column.values()]
+    if missing or (unknown and not reading.ignores_extra) or len({*used}) != len(used):
+        wanted = ", ".join(column[name] for name in required)
+        hint = " Say --ignore-extra to leave the others out." if unknown else ""
+        raise DataError(
+            f"Expected {path} to begin with a header of {wanted} and perhaps "
+            f"{', '.join(column[name] for name in optional)}, each once; got "
+            f"{shown(found)}, missing {missing}, unknown {shown(unknown)}. Where a "
+            f"column has another name, say --column NAME=COLUMN.{hint}"
+        )
+    return {n: found.index(c) for n, c in column.items() if c in found}
+
+
+def _column(name: str, found: list[str], agent: Agent, reading: Reading) -> str:
+    """Return the column of a name: as it was said, by its name, or with its unit."""
+    labels = agent.setup.labels
+    with_unit = labels.column if name == VALUE else labels.parameter(name)
+    bare = labels.objective if name == VALUE else name
+    for known in (reading.columns.get(name, name), with_unit, bare):
+        if known in found or name in reading.columns:
+            return known
+    return name
+
+
+def _read_row(header: dict[str, int], cells: list[str], agent: Agent) -> Row:
+    texts = {name: as_written(cells[k].strip()) for name, k in header.items()}
+    names = agent.space.parameters
+    values = read_values({name: texts[name] for name in names}, agent.space)
     std = None if "std" in names else texts.get("std")
     failed = None if "failed" in names else texts.get("failed")
     if not texts[VALUE] and not failed:
         raise DataError("Expected a value, or a reason in the column failed, got none.")
     return Row(
-        number=number,
         values=values,
         value=read_number(texts[VALUE], VALUE) if texts[VALUE] else None,
         std=read_number(std, "std") if std else None,

@@ -73,6 +73,12 @@ def shown(value: Any) -> str:
         return f"a {type(value).__name__} too long to be shown"
 
 
+def require_share(name: str, value: Any) -> None:
+    """Refuse what is no number from 0 to 1."""
+    if not is_finite_number(value) or not 0.0 <= value <= 1.0:
+        raise SettingsError(f"{name} must be a number from 0 to 1, got {shown(value)}.")
+
+
 def require_count(name: str, value: Any, low: int, high: int | None = None) -> int:
     """Return a whole number from `low` to `high`, or refuse what arrived."""
     if not is_whole_number(value) or value < low:

@@ -18,8 +18,9 @@ from guidefbo.core.space.levels import Levels
 from guidefbo.core.space.parameters import Bool, Choice, Int
 from guidefbo.core.space.polytope import Polytope
 from guidefbo.core.space.scales import Block, IntScale
+from guidefbo.core.space.steps import Grid
 
-Stepped = Int | Levels | Bool
+Stepped = Int | Levels | Bool | Grid
 """A parameter of one coordinate that knows only certain values."""
 Snap = Callable[[Block], Block]
 """Positions -> the middles of their cells."""
@@ -122,7 +123,9 @@ class Domain:
             if members:
                 scale = IntScale.side_by_side([scale for _, scale in members])
                 alike.append(([i for i, _ in members], scale.snap))
-        alike += [([i], p.snap) for i, p in self.stepped if isinstance(p, Levels)]
+        alike += [
+            ([i], p.snap) for i, p in self.stepped if isinstance(p, Levels | Grid)
+        ]
         bools = [i for i, p in self.stepped if isinstance(p, Bool)]
         if bools:
             alike.append((bools, Bool().snap))

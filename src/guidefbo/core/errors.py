@@ -48,6 +48,10 @@ class OptimumWarning(UserWarning):
     """A value is better than the optimum that was stated for its site."""
 
 
+class OutsideWarning(UserWarning):
+    """A result was run outside the bounds; the model takes it for one at the bound."""
+
+
 class FallbackWarning(UserWarning):
     """The model could not be used; the point fills the space instead."""
 

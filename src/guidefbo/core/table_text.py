@@ -26,6 +26,15 @@ def cell_text(text: str) -> str:
     return f"'{line}" if line.startswith(FORMULA) else line
 
 
+def as_written(cell: str) -> str:
+    """Return the text that `cell_text` made a cell of.
+
+    >>> as_written("'=1+1"), as_written("'tis")
+    ('=1+1', "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
+
+
 def read_cells(path: Path, names: Collection[str]) -> list[list[str]]:
     """Return the cells of a table line by line, the header first.
 

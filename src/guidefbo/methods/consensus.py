@@ -3,7 +3,7 @@
 from guidefbo.agent.strategies.consensus.liars import ConsensusLiarSettings
 from guidefbo.agent.strategies.consensus.settings import ConsensusSettings
 from guidefbo.methods.record import Strategy
-from guidefbo.methods.words import component_words, optimum_words
+from guidefbo.methods.words import component_place, component_words, optimum_words
 from guidefbo.server.strategies.consensus.settings import ConsensusServerSettings
 from guidefbo.wire.consensus import ConsensusPacket, PeakUpload
 
@@ -14,6 +14,7 @@ STRATEGY = Strategy(
     server=ConsensusServerSettings,
     messages=(PeakUpload, ConsensusPacket),
     words=(optimum_words, component_words),
+    place=component_place,
     alone={"aim": "own"},
     liars=ConsensusLiarSettings,
     seconds=10.0,

@@ -5,7 +5,7 @@ Packets widen the posterior uncertainty.
 
 from guidefbo.agent.strategies.guide.settings import GuideSettings
 from guidefbo.methods.record import Strategy
-from guidefbo.methods.words import component_words, optimum_words
+from guidefbo.methods.words import component_place, component_words, optimum_words
 from guidefbo.server.strategies.guide.settings import GuideServerSettings
 from guidefbo.wire.guide import GuidancePacket, OptimumUpload
 
@@ -16,6 +16,7 @@ STRATEGY = Strategy(
     server=GuideServerSettings,
     messages=(OptimumUpload, GuidancePacket),
     words=(optimum_words, component_words),
+    place=component_place,
     paper_column="guide",
     paper_scalars=lambda agent, server, dim: (
         2 * dim + 2,

@@ -35,6 +35,9 @@ Count = Callable[[Any, Any, int], tuple[int, int]]
 Words = Callable[[Any, Space], list[str]]
 """(body of a message, space) -> what it says in that space's own units, a line each."""
 
+Place = Callable[[Any, Space], Point | None]
+"""(body of a packet, space) -> where it points, a point of the cube."""
+
 
 class AgentSettings(Protocol):
     """Settings of a strategy's private half: a frozen dataclass that builds it."""
@@ -200,6 +203,8 @@ class Strategy:
     words: tuple[Words, Words] | None = None
     """What an upload and a packet say, in the words and units of a site's own space;
     None: only their sizes can be told."""
+    place: Place | None = None
+    """Where a packet points, in the unit cube; None: its packets name no place."""
     colour: str | None = None
     """Colour of its lines in figures; None: one that is free."""
 

@@ -3,7 +3,7 @@
 from guidefbo.agent.strategies.shape.liars import ShapeLiarSettings
 from guidefbo.agent.strategies.shape.settings import ShapeSettings
 from guidefbo.methods.record import Strategy
-from guidefbo.methods.words import shape_words
+from guidefbo.methods.words import shape_place, shape_words
 from guidefbo.server.strategies.shape.hostile import ShapeHostileSettings
 from guidefbo.server.strategies.shape.settings import ShapeServerSettings
 from guidefbo.wire.shape import ShapePacket, ShapeUpload
@@ -15,6 +15,7 @@ STRATEGY = Strategy(
     server=ShapeServerSettings,
     messages=(ShapeUpload, ShapePacket),
     words=(shape_words, shape_words),
+    place=shape_place,
     version=2,
     alone={"trust": "own"},
     liars=ShapeLiarSettings,

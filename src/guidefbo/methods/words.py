@@ -49,6 +49,35 @@ def component_words(message: Any, space: Space) -> list[str]:
     ]
 
 
+def component_place(message: Any, space: Space) -> Point | None:
+    """Return the middle of the place that a packet gives most weight."""
+    del space
+    c: Components = message.components
+    return c.centers[int(np.argmax(c.weights))] if len(c) else None
+
+
+def shape_place(message: "ShapePacket", space: Space) -> Point | None:
+    """Return where others expect the optimum, with the options they find best."""
+    from guidefbo.wire.shape import CHOICE, PLACE
+
+    if not len(message):
+        return None
+    x = np.full(space.dim, 0.5)
+    blocks = list(zip(message.kinds, message.means, strict=True))
+    options = iter(means for kind, means in blocks if kind == CHOICE)
+    places = [means for kind, means in blocks if kind == PLACE]
+    numbers = iter([float(u) for means in places for u in means])
+    for name, parameter in space.parameters.items():
+        if isinstance(parameter, Choice):
+            x[space.places[name]] = np.eye(parameter.size)[
+                int(np.argmax(next(options)))
+            ]
+        else:
+            # Counted from the middle of the cube.
+            x[space.places[name]] = np.clip(next(numbers, 0.0) + 0.5, 0.0, 1.0)
+    return x
+
+
 def shape_words(message: "ShapeUpload | ShapePacket", space: Space) -> list[str]:
     """Return the effect of each parameter over its range, and the optimum's place."""
     if not len(message):

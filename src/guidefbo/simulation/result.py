@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from guidefbo.core.html import lines_html, table_html
 from guidefbo.core.space.space import Space
-from guidefbo.site.trial import shown_value
+from guidefbo.site.labels import shown_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,44 +4,30 @@ It can be saved and loaded between calls.
 """
 
 import os
-import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, overload
 
-import numpy as np
-
 from guidefbo.agent.surrogate.model import Fitted
-from guidefbo.core.arrays import Point
 from guidefbo.core.checks import is_whole_number, require_count, shown
-from guidefbo.core.errors import (
-    DataError,
-    FallbackWarning,
-    GuidanceWarning,
-    NumericalError,
-    WireError,
-)
-from guidefbo.core.space.goal import SIGNS
+from guidefbo.core.errors import DataError
+from guidefbo.core.space.overshoot import OVERSHOOT
 from guidefbo.core.space.space import Space
-from guidefbo.core.streams import Address
-from guidefbo.core.threads import single_blas_thread
 from guidefbo.methods.record import Method
+from guidefbo.site.as_run import KEEP, accepted, run_of
 from guidefbo.site.book import Book
-from guidefbo.site.design import design_point, filling_point
-from guidefbo.site.guidance import Door, Guidance, GuidanceState, is_empty
-from guidefbo.site.judgement import Judgement
-from guidefbo.site.setup import Setup, door_of
+from guidefbo.site.choosing import next_point, round_of
+from guidefbo.site.exchange import doubted, in_use, take, upload_of
+from guidefbo.site.guidance import Guidance
+from guidefbo.site.learner import Learner
+from guidefbo.site.setup import Setup
 from guidefbo.site.trial import Best, Origin, Trial, TrialState, check_told, one_line
-from guidefbo.wire.envelope import Envelope, Packet, Upload, UploadHead
+from guidefbo.wire.envelope import Upload
 
-NUMERICAL = (ArithmeticError, np.linalg.LinAlgError, NumericalError)
-"""What a computation on difficult data may raise."""
 MAX_BATCH = 10_000
 """Most points asked at once."""
-MAX_SKIPS = 64
-"""Design points passed over when they repeat what is known."""
 
 
 class Agent:
@@ -70,6 +56,10 @@ class Agent:
         packet_lifetime: int = 10,
         site: str | None = None,
         federation: str = "default",
+        overshoot: float = OVERSHOOT,
+        patience: int = 3,
+        objective: str | None = None,
+        unit: str | None = None,
     ) -> None:
         """Create an agent; it works alone until guidance comes.
 
@@ -93,6 +83,12 @@ class Agent:
             site: Name of this site in its federation, which no other site may have;
                 None: `site-` and its number.
             federation: Name of the federation; messages of another one are refused.
+            overshoot: How far beyond its bounds a parameter may have been run, as a
+                share of its range; the model takes such a result for one at the bound.
+            patience: The site works alone once its own data spoke against the others in
+                so many rounds after each other, for methods that compare; 0: never.
+            objective: Name of what is optimised, for people; not part of any message.
+            unit: What it is measured in.
         """
         setup = Setup(
             space=space,
@@ -108,6 +104,10 @@ class Agent:
             packet_lifetime=packet_lifetime,
             site=site,
             federation=federation,
+            overshoot=overshoot,
+            patience=patience,
+            objective=objective,
+            unit=unit,
         )
         self._begin(setup, Guidance())
 
@@ -116,8 +116,7 @@ class Agent:
         self._policy = setup.policy()
         self._guidance = guidance
         self._book = Book(setup.space, setup.goal, setup.expire_after)
-        self._fitted: tuple[int, Fitted] | None = None
-        self._insight: Any = None
+        self._learner = Learner(self._policy, self._book)
         self._files: dict[Path, str] = {}
         self._held: Path | None = None
 
@@ -144,8 +143,7 @@ class Agent:
     @property
     def t(self) -> int:
         """The round: results beyond the initial design, counted from 1."""
-        num_done = len(self._book.in_state(TrialState.DONE))
-        return max(1, num_done - self._setup.num_initial + 1)
+        return round_of(self._setup, self._book)
 
     @property
     def guidance(self) -> Guidance:
@@ -155,19 +153,13 @@ class Agent:
         compare models: the model is fitted, if it has not been.
         """
         held = self._in_use
-        return replace(held, judgement=self._judgement(held))
+        held = replace(held, judgement=self._learner.judgement(held))
+        return doubted(held, self._setup, self._book)
 
     @property
     def fitted(self) -> Fitted | None:
         """The model of what was told so far, None where there is none to be had."""
-        if not self._book.in_state(TrialState.DONE):
-            return None
-        try:
-            fitted = self._fit()
-        except NUMERICAL:
-            return None
-        gp = fitted.posterior
-        return fitted if np.isfinite(gp.predict_mean(gp.X)).all() else None
+        return self._learner.fitted
 
     @property
     def held_guidance(self) -> Guidance:
@@ -200,6 +192,8 @@ class Agent:
         *,
         std: float | None = None,
         failed: str | None = None,
+        values: Mapping[str, Any] | None = None,
+        outside: str = KEEP,
     ) -> Trial:
         """Tell what came of a trial, or bring a result of the site's own.
 
@@ -212,13 +206,30 @@ class Agent:
             value: What was observed.
             std: Its standard deviation, where it is known.
             failed: Why there is no value, instead of one; line breaks become blanks.
+            values: What was really run, of all parameters or of those that differ from
+                what was asked; both are kept, and the model goes by what was run.
+            outside: Whether values a little outside their bounds (the agent's
+                `overshoot`) are kept and counted at the bound, or refused: "keep" or
+                "refuse".
         """
         check_told(value, std, failed)
-        known = self._find(trial)
+        run = None
+        if isinstance(trial, Mapping):
+            if values is not None:
+                raise DataError(
+                    "Values of your own are values as run: leave out values=, or name "
+                    "the trial by its id."
+                )
+            known = self._find(accepted(trial, self._setup, outside))
+        else:
+            known = self._find(trial)
+            run = run_of(known, values, self._setup, outside)
         observed = None if value is None else float(value)
         spread = None if std is None else float(std)
         reason = None if failed is None else one_line(failed)
-        return self._book.record(known.id, value=observed, std=spread, failed=reason)
+        return self._book.record(
+            known.id, value=observed, std=spread, failed=reason, values=run
+        )
 
     def begin(self, values: Mapping[str, Any]) -> Trial:
         """Enter a point of the site's own that is being evaluated now.
@@ -248,26 +259,7 @@ class Agent:
         Beside it stands the best single observation, which under noise is more often
         lucky than best.
         """
-        done = self._book.in_state(TrialState.DONE)
-        if not done:
-            return None
-        sign = SIGNS[self.goal]
-        y = self._book.data().y
-        # Without a model the observations themselves are all there is to go by.
-        mean, std = y, np.zeros(len(y))
-        if fitted := self.fitted:
-            gp, _, units = fitted
-            predicted, spread = gp.predict(gp.X)
-            mean = units.to_site(predicted)
-            std = spread / units.slope(mean)
-        k = int(np.argmax(mean))
-        return Best(
-            goal=self.goal,
-            trial=done[k],
-            mean=sign * float(mean[k]),
-            std=float(std[k]) if np.ptp(y) > 0.0 else None,
-            observed=done[int(np.argmax(y))],
-        )
+        return self._learner.best(self.goal)
 
     def upload(self) -> Upload | None:
         """Return what this site tells the others, None where there is nothing to tell.
@@ -275,29 +267,9 @@ class Agent:
         The same data give the same message; it holds no observation. `to_bytes()`
         gives it as it travels.
         """
-        if not self._book.in_state(TrialState.DONE):
-            return None
-        address = self._address(self._book.num_told)
-        try:
-            with single_blas_thread():
-                body = self._policy.upload(
-                    self._fit(), self._study(), self._guidance.packet, address
-                )
-        except (*NUMERICAL, WireError) as error:
-            warnings.warn(
-                f"No message could be computed from these data ({error}).",
-                FallbackWarning,
-                stacklevel=2,
-            )
-            return None
-        if body is None:
-            return None
-        head = UploadHead(
-            terms=self._setup.terms,
-            site=str(self._setup.site),
-            sequence=self._book.num_told,
+        return upload_of(
+            self._setup, self._policy, self._book, self._learner, self._guidance
         )
-        return Envelope(head=head, body=body)
 
     def receive(self, packet: Any) -> Guidance:
         """Take the answer of the server and say what is held now.
@@ -309,39 +281,11 @@ class Agent:
         Args:
             packet: A message, its bytes or text, or None where none came.
         """
-        if packet is None:
-            return self._in_use
-        try:
-            message, text = self._door.read(packet)
-            self._refuse_old(message)
-        except WireError as error:
-            self._guidance = replace(self._guidance, refusal=str(error))
-            warnings.warn(
-                f"the packet was refused: {error}", GuidanceWarning, stacklevel=2
+        if packet is not None:
+            self._guidance = take(
+                packet, self._guidance, self._setup, self._policy, self._book
             )
-            return self._in_use
-        if self._keeps(message):
-            self._guidance = replace(self._guidance, refusal=None)
-            return self._in_use
-        head, told = message.head, self._book.num_told
-        since = head.answers or told
-        state, reason = GuidanceState.ACTIVE, f"received after {told} results"
-        if is_empty(message.body):
-            state = GuidanceState.NONE
-            reason = "the packet is empty, nobody else has spoken"
-        self._guidance = Guidance(
-            state=state, reason=reason, message=message, text=text, since=since
-        )
-        return self._guidance
-
-    def _keeps(self, message: Packet) -> bool:
-        """Whether what is held of others is worth more than a packet of nobody else."""
-        held = self._in_use
-        if held.state != GuidanceState.ACTIVE or held.message is None:
-            return False
-        is_of_others = held.message.head.num_uploads > 1
-        is_alone = message.head.num_uploads == 1 or is_empty(message.body)
-        return is_of_others and is_alone
+        return self._in_use
 
     def rename(self, *, site: str | None = None, federation: str | None = None) -> None:
         """Give the site another name, or put it into another federation.
@@ -359,26 +303,6 @@ class Agent:
             federation=setup.federation if federation is None else federation,
         )
         self._guidance = Guidance(reason="the site was renamed")
-
-    def _refuse_old(self, message: Packet) -> None:
-        head, told = message.head, self._book.num_told
-        if head.answers > told:
-            raise WireError(
-                f"it answers an upload made after {head.answers} results, and this "
-                f"agent has {told}. Was an older copy of its file put back?"
-            )
-        if head.order < self._guidance.order:
-            raise WireError("it is older than the packet that is held.")
-        age = self._book.results_since(head.answers or told)
-        if age >= self._setup.packet_lifetime:
-            raise WireError(
-                f"it answers an upload {age} results ago, and packets are used for "
-                f"{self._setup.packet_lifetime}. Upload again."
-            )
-
-    @property
-    def _door(self) -> Door:
-        return door_of(self._setup, self._policy)
 
     def save(
         self,
@@ -472,6 +396,16 @@ class Agent:
             finally:
                 agent._held = None
 
+    def to_frame(self) -> Any:
+        """Return all trials as a table: states, values, times, what the model expects.
+
+        A pandas DataFrame where pandas is installed, and else a dictionary of columns.
+        A number that is not known is NaN.
+        """
+        from guidefbo.site.table import frame_of
+
+        return frame_of(self)
+
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw progress, slices of the model, importance; needs `guidefbo[plot]`.
 
@@ -496,127 +430,31 @@ class Agent:
         states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "none"
         head = f"{self._setup.method}, goal {self.goal}: trials: {states}"
         best, guidance = self.best(), self.guidance
-        lines = [head, str(best or "no result yet"), str(guidance)]
+        said = best.text(self._setup.labels) if best else "no result yet"
+        lines = [head, said, str(guidance)]
         return "\n".join([*lines, *guidance.verdict])
 
     def _ask_one(self, due_at: int) -> Trial:
-        with single_blas_thread():
-            x, origin, is_guided = self._next_point()
-        return self._book.open(
-            self.space.from_unit(x), origin, guided=is_guided, due_at=due_at
+        chosen = next_point(
+            self._setup, self._policy, self._book, self._learner, self._in_use
         )
-
-    def _next_point(self) -> tuple[Point, Origin, bool]:
-        num_done = len(self._book.in_state(TrialState.DONE))
-        num_pending = len(self._book.in_state(TrialState.PENDING))
-        if num_done == 0 or num_done + num_pending < self._setup.num_initial:
-            return self._design_point()
-        return self._model_point()
-
-    def _design_point(self) -> tuple[Point, Origin, bool]:
-        trials = self._book.trials
-        first = sum(trial.origin == Origin.DESIGN for trial in trials)
-        missing = self._book.missing()
-        known = self._book.data().X
-        for k in range(first, first + MAX_SKIPS):
-            x = design_point(self._setup, k)
-            is_known = len(known) > 0 and bool((np.abs(known - x) < 1e-9).all(1).any())
-            if not is_known and not missing.forbids(x[None])[0]:
-                return x, Origin.DESIGN, False
-        return self._filling_point(), Origin.FALLBACK, False
-
-    def _model_point(self) -> tuple[Point, Origin, bool]:
-        guidance = self._in_use
-        is_guided = guidance.state == GuidanceState.ACTIVE
-        if guidance.state == GuidanceState.STALE:
-            warnings.warn(str(guidance), GuidanceWarning, stacklevel=4)
-        try:
-            x = self._policy.decide(
-                self._fit(),
-                self._policy.aim(self._study, guidance.packet if is_guided else None),
-                self.t,
-                self._address(self._book.next_id),
-                self._book.missing(has_noise=self._setup.noise != 0.0),
-            )
-        except NUMERICAL as error:
-            warnings.warn(
-                f"The model cannot be used ({error}); a point that fills the space is "
-                "proposed instead.",
-                FallbackWarning,
-                stacklevel=4,
-            )
-            x = None
-        if x is None or not np.isfinite(x).all():
-            return self._filling_point(), Origin.FALLBACK, False
-        return x, Origin.MODEL, is_guided
-
-    def _filling_point(self) -> Point:
-        missing = self._book.missing(has_noise=self._setup.noise != 0.0)
-        known = self._book.points(list(self._book.trials))
-        x = filling_point(self._setup, self._book.next_id, known, missing.forbids)
-        if missing.forbids(x[None])[0]:
-            warnings.warn(
-                "Every point that was found is pending, failed nearby or, without "
-                "noise, known already; one of them is asked again.",
-                FallbackWarning,
-                stacklevel=5,
-            )
-        return x
-
-    def _fit(self) -> Fitted:
-        """Return the posterior of what was told so far, fitted once."""
-        told = self._book.num_told
-        if self._fitted is None or self._fitted[0] != told:
-            with single_blas_thread():
-                self._fitted = told, self._policy.fit(self._book.data())
-            self._insight = None
-        return self._fitted[1]
-
-    def _study(self) -> Any:
-        """Return the strategy's insight into the fit, computed once per fit."""
-        fitted = self._fit()
-        if self._insight is None:
-            self._insight = self._policy.study(fitted)
-        return self._insight
+        return self._book.open(
+            self.space.from_unit(chosen.x),
+            chosen.origin,
+            guided=chosen.is_guided,
+            due_at=due_at,
+            basis=chosen.basis,
+        )
 
     @property
     def _in_use(self) -> Guidance:
         """What is held, and whether it is used; nothing is computed."""
-        held = self._guidance
-        age = self._book.results_since(held.since)
-        if held.state == GuidanceState.ACTIVE and age >= self._setup.packet_lifetime:
-            return replace(
-                held,
-                state=GuidanceState.STALE,
-                reason=f"{age} results came after the upload that the packet answers",
-            )
-        return held
-
-    def _judgement(self, held: Guidance) -> Judgement | None:
-        """Return what the own data say of the models, None of fewer than two."""
-        models, fitted = self._policy.models, None
-        if models and held.state == GuidanceState.ACTIVE:
-            fitted = self.fitted
-        if fitted is None:
-            return None
-        try:
-            with single_blas_thread():
-                aimed = self._policy.aim(self._study, held.packet)
-                weights = dict(self._policy.judgement(aimed))
-        except NUMERICAL:
-            return None
-        if len(weights) < 2:
-            return None
-        return Judgement(weights=weights, models=models)
-
-    def _address(self, t: int) -> Address:
-        return self._setup.streams.of(self._setup.agent_id, t)
+        return in_use(self._guidance, self._setup, self._book)
 
     def _find(self, trial: Trial | int | Mapping[str, Any]) -> Trial:
         """Return the trial that is meant; values never asked open one."""
         if isinstance(trial, Mapping):
-            values = self.space.clean(trial)
-            return self._book.find_open(values) or self._book.open(values, Origin.OWN)
+            return self._book.find_open(trial) or self._book.open(trial, Origin.OWN)
         trial_id = trial.id if isinstance(trial, Trial) else trial
         if not is_whole_number(trial_id) or trial_id not in self._book:
             raise DataError(

@@ -11,7 +11,7 @@ from guidefbo.agent.missing import Missing
 from guidefbo.core.arrays import Point, Points
 from guidefbo.core.space.goal import SIGNS
 from guidefbo.core.space.space import Space
-from guidefbo.site.trial import Origin, Record, Trial, TrialState
+from guidefbo.site.trial import Basis, Origin, Record, Trial, TrialState, now
 
 FAILED_RADIUS = 0.05
 """No question nearer than this to a fresh failure, in the unit cube."""
@@ -68,6 +68,7 @@ class Book:
         *,
         guided: bool = False,
         due_at: int | None = None,
+        basis: Basis | None = None,
     ) -> Trial:
         """Enter a new trial, pending."""
         trial = Trial(
@@ -77,6 +78,8 @@ class Book:
             origin=origin,
             guided=guided,
             due_at=self.num_told + 1 if due_at is None else due_at,
+            basis=basis,
+            asked_at=now(),
         )
         self.enter(trial)
         return trial
@@ -85,8 +88,7 @@ class Book:
         """Enter a trial as it is, say from a file."""
         # The position is always computed from the values, so that an agent that was
         # saved and loaded computes with the same bits as one that was not.
-        self._points[trial.id] = self._space.to_unit(trial.values)
-        self._trials[trial.id] = trial
+        self._put(trial)
         self.num_told = max(self.num_told, *(r.order for r in trial.records), 0)
 
     def record(
@@ -96,17 +98,33 @@ class Book:
         value: float | None = None,
         std: float | None = None,
         failed: str | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> Trial:
-        """Add a record to a trial; telling the same again changes nothing."""
+        """Add a record to a trial; telling the same again changes nothing.
+
+        Args:
+            trial_id: Which trial.
+            value: What was observed.
+            std: Its standard deviation, where it is known.
+            failed: Why there is no value, instead of one.
+            values: What was really run; None: what was said of that before.
+        """
         trial = self._trials[trial_id]
-        newest = trial.records[-1] if trial.records else None
-        if newest and (newest.value, newest.std, newest.failed) == (value, std, failed):
+        run = dict(trial.as_run if values is None else values)
+        record = Record(
+            order=self.num_told + 1,
+            value=value,
+            std=std,
+            failed=failed,
+            values=None if run == trial.values else run,
+            told_at=now(),
+        )
+        if trial.records and trial.records[-1].told == record.told:
             return trial
         self.num_told += 1
-        record = Record(order=self.num_told, value=value, std=std, failed=failed)
         state = TrialState.DONE if failed is None else TrialState.FAILED
         trial = replace(trial, state=state, records=(*trial.records, record))
-        self._trials[trial_id] = trial
+        self._put(trial)
         self._expire()
         return trial
 
@@ -155,6 +173,11 @@ class Book:
         """Return the trials' points in the unit cube, (n, d)."""
         rows = [self._points[trial.id] for trial in trials]
         return np.array(rows).reshape(-1, self._space.dim)
+
+    def _put(self, trial: Trial) -> None:
+        # Bounds are checked where values come in; beyond them, a bound is meant.
+        self._points[trial.id] = self._space.to_unit(trial.as_run, overshoot=np.inf)
+        self._trials[trial.id] = trial
 
     def _expire(self) -> None:
         for trial in self.in_state(TrialState.PENDING):

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from guidefbo.core.html import lines_html, table_html
-from guidefbo.site.trial import Trial, shown_value
+from guidefbo.site.labels import shown_value
+from guidefbo.site.trial import Trial
 
 if TYPE_CHECKING:
     from guidefbo.site.agent import Agent

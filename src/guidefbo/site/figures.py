@@ -1,6 +1,7 @@
 """The picture of an agent and the numbers behind it; read-only."""
 
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from guidefbo.core.space.constraints import SumTo
 from guidefbo.core.space.parameters import Choice, Float, Int
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import Guidance, GuidanceState
+from guidefbo.site.helping import help_of
+from guidefbo.site.labels import Labels
 from guidefbo.site.slices import (
     MAX_POINTS,
     Slice,
@@ -22,6 +25,8 @@ from guidefbo.site.trial import Best, Origin, TrialState
 
 MAX_PANELS = 9
 """Most slices in one figure."""
+LINE = 150
+"""Letters of a line above the slices."""
 ORIGINS = (
     (Origin.DESIGN, "initial design", "grey square"),
     (Origin.MODEL, "model", "blue disc"),
@@ -57,19 +62,30 @@ def draw_agent(agent: Agent, path: str | Path | None = None) -> Any:
         names.append(f"{len(slices) - len(top)} others")
         shares = np.append(shares, importance.shares[len(top) :].sum())
     canvas.draw_shares(bars, names, shares, "importance (from lengthscales)")
-    guidance = agent.guidance
-    legend = "\n".join([_legend(agent, len(shown)), *guidance.verdict])
+    helped = help_of(agent)
+    guidance = helped.guidance
+    words = [_wrapped(line) for line in helped.lines(agent.setup.labels)]
+    legend = "\n".join([_legend(agent, len(shown)), *words])
     below.suptitle(legend, fontsize=9, color="0.25")
-    for axes, piece in zip(canvas.panels(below, len(shown)), shown, strict=True):
-        _draw_slice(axes, piece, guidance)
+    labels = agent.setup.labels
+    panels = canvas.panels(below, len(shown), canvas.caption(labels.column, 24))
+    for axes, piece in zip(panels, shown, strict=True):
+        _draw_slice(axes, piece, guidance, labels)
         axes.set_ylim(_limits(shown))
     return canvas.save_figure(figure, path)
+
+
+def _wrapped(line: str) -> str:
+    # A dollar would start a formula.
+    return fill(line, LINE).replace("$", r"\$")
 
 
 def _title(agent: Agent) -> str:
     num_done = len(in_state(agent, TrialState.DONE))
     results = "1 result" if num_done == 1 else f"{num_done} results"
-    text = f"{agent.setup.method}, goal: {agent.goal}, {results}"
+    setup = agent.setup
+    name = canvas.caption(setup.labels.column, 40)
+    text = f"{setup.site}: {agent.goal} {name} ({setup.method}), {results}"
     for state in (TrialState.FAILED, TrialState.PENDING):
         if number := len(in_state(agent, state)):
             text += f", {number} {state}"
@@ -117,7 +133,8 @@ def _draw_progress(axes: Any, agent: Agent, best: Best | None) -> None:
         spread = "" if best.std is None else f" (std {std:.2g})"
         word = f"recommended: trial {k}, {mean:.4g}{spread}"
         canvas.draw_star(axes, k, mean, 2.0 * std, word)
-    canvas.finish_history(axes, len(agent.trials), "trial", "value")
+    label = canvas.caption(agent.setup.labels.column, 30)
+    canvas.finish_history(axes, len(agent.trials), "trial", label)
 
 
 def _limits(slices: list[Slice]) -> tuple[float, float]:
@@ -131,7 +148,7 @@ def _limits(slices: list[Slice]) -> tuple[float, float]:
     return float(low - 0.05 * (high - low)), float(high + 0.05 * (high - low))
 
 
-def _draw_slice(axes: Any, piece: Slice, guidance: Guidance) -> None:
+def _draw_slice(axes: Any, piece: Slice, guidance: Guidance, labels: Labels) -> None:
     parameter, at, note, kind = piece.parameter, piece.at, "", "line"
     if not isinstance(parameter, Float):
         kind = "points" if len(piece.x) <= MAX_POINTS else "steps"
@@ -152,5 +169,7 @@ def _draw_slice(axes: Any, piece: Slice, guidance: Guidance) -> None:
     else:
         canvas.name_ticks(strip, piece.labels)
     value = piece.labels[at] if piece.labels else f"{piece.x[at]:.5g}"
+    unit = labels.units.get(piece.name)
+    value = value if unit is None else f"{value} {unit}"
     name, value = canvas.caption(piece.name, 26), canvas.caption(value, 18)
     axes.set_title(f"{name} = {value}{note}", fontsize=9.5)

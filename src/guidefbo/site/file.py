@@ -5,9 +5,9 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from guidefbo.core.checks import require_count, shown
+from guidefbo.core.checks import shown
 from guidefbo.core.errors import DataError, FedBOError, UnknownNameError
 from guidefbo.core.files import (
     InputError,
@@ -20,15 +20,14 @@ from guidefbo.core.lock import exclusive
 from guidefbo.site.guidance import Guidance, guidance_from_form, guidance_to_form
 from guidefbo.site.old import renew_guidance, renew_setup
 from guidefbo.site.setup import Setup, door_of
-from guidefbo.site.trial import Origin, Record, Trial, TrialState, check_told, one_line
+from guidefbo.site.trial import Trial
+from guidefbo.site.trial_form import as_list, as_table, trial_from_form, trial_to_form
 
 if TYPE_CHECKING:
     from guidefbo.site.agent import Agent
 
 FORMAT = "guidefbo-agent"
-VERSION = 2
-MAX_COUNT = 10**9
-"""More things than that were never told to anybody."""
+VERSION = 3
 MAX_BYTES = 64 << 20
 """Longest file that is written or read: 50 000 trials of 40 parameters fit."""
 
@@ -59,7 +58,7 @@ def save_agent(
         "version": VERSION,
         "setup": agent.setup.to_form(),
         "guidance": guidance_to_form(agent.held_guidance),
-        "trials": [_trial_to_form(trial) for trial in agent.trials],
+        "trials": [trial_to_form(trial) for trial in agent.trials],
     }
     text = json.dumps(form, indent=1, allow_nan=False) + "\n"
     if len(text) > MAX_BYTES:
@@ -107,18 +106,18 @@ def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial], str]:
     try:
         form = _parse(text)
         is_old = form["version"] == 1
-        described = _table(form["setup"], "setup")
+        described = as_table(form["setup"], "setup")
         setup = Setup.from_form(
             renew_setup(described, path.stem) if is_old else described
         )
-        held = _table(form["guidance"], "guidance")
+        held = as_table(form["guidance"], "guidance")
         guidance = guidance_from_form(
             renew_guidance(held, setup) if is_old else held,
             door_of(setup, setup.policy()),
         )
         trials = [
-            _trial_from_form(item, k, setup)
-            for k, item in enumerate(_list(form["trials"], "trials"), start=1)
+            trial_from_form(item, k, setup)
+            for k, item in enumerate(as_list(form["trials"], "trials"), start=1)
         ]
         orders = [record.order for trial in trials for record in trial.records]
         if len(set(orders)) != len(orders):
@@ -156,7 +155,7 @@ def _parse(text: str) -> Mapping[str, Any]:
     parsed = json.loads(
         text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys
     )
-    form = _table(parsed, "the file")
+    form = as_table(parsed, "the file")
     if form.get("format") != FORMAT:
         raise AgentFileError(
             f"expected an agent's file (format {FORMAT!r}), got "
@@ -182,71 +181,3 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = sorted({name for name in names if names.count(name) > 1})
         raise DataError(f"expected each field once, got {shown(twice)} twice.")
     return fields
-
-
-def _trial_to_form(trial: Trial) -> dict[str, Any]:
-    return {
-        "id": trial.id,
-        "values": dict(trial.values),
-        "origin": str(trial.origin),
-        "guided": trial.guided,
-        "due_at": trial.due_at,
-        "state": str(trial.state),
-        "records": [
-            {"order": r.order, "value": r.value, "std": r.std, "failed": r.failed}
-            for r in trial.records
-        ],
-    }
-
-
-def _trial_from_form(form: Any, expected_id: int, setup: Setup) -> Trial:
-    form = _table(form, "a trial")
-    if type(form["id"]) is not int or form["id"] != expected_id:
-        raise DataError(f"expected trial {expected_id}, got {shown(form['id'])}.")
-    records = tuple(_record_from_form(r) for r in _list(form["records"], "records"))
-    trial = Trial(
-        id=expected_id,
-        values=setup.space.clean(form["values"]),
-        goal=setup.goal,
-        origin=Origin(form["origin"]),
-        guided=form["guided"] is True,
-        due_at=_count("due_at", form["due_at"], 0),
-        state=TrialState(form["state"]),
-        records=records,
-    )
-    is_told = trial.state in (TrialState.DONE, TrialState.FAILED)
-    if is_told != bool(records) or (trial.failed is not None) != (
-        trial.state == TrialState.FAILED
-    ):
-        raise DataError(f"trial {trial.id} is {trial.state}, its records say otherwise")
-    return trial
-
-
-def _record_from_form(form: Any) -> Record:
-    form = _table(form, "a record")
-    check_told(form["value"], form["std"], form["failed"])
-    return Record(
-        order=_count("order", form["order"], 1),
-        value=form["value"],
-        std=form["std"],
-        failed=None if form["failed"] is None else one_line(form["failed"]),
-    )
-
-
-def _count(name: str, value: Any, low: int) -> int:
-    count = require_count(name, value, low)
-    if count > MAX_COUNT:
-        raise DataError(f"expected {name} to be at most {MAX_COUNT}, got {count}.")
-    return count
-
-
-def _table(form: Any, what: str) -> Mapping[str, Any]:
-    if not isinstance(form, dict):
-        raise DataError(f"expected {what} to be an object, got {shown(form)}.")
-    return cast(Mapping[str, Any], form)
-
-
-def _list(form: Any, what: str) -> list[Any]:
-    if not isinstance(form, list):
-        raise DataError(f"expected {what} to be a list, got {shown(form)}.")
-    return cast(list[Any], form)

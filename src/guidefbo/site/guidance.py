@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, cast
 
+from guidefbo.agent.side import OTHERS
 from guidefbo.core.checks import require_count, shown
 from guidefbo.core.errors import WireError
 from guidefbo.site.judgement import Judgement
@@ -24,6 +25,8 @@ class GuidanceState(StrEnum):
     """A packet is used."""
     STALE = "stale"
     """The packet held is too old; the agent works alone."""
+    DOUBTED = "doubted"
+    """The own data speak against the packet held; the agent works alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +65,11 @@ class Guidance:
         if self.message is None or is_empty(self.message.body):
             return None
         return self.message.body
+
+    @property
+    def odds(self) -> float | None:
+        """How likely the own data make the model of the others; None: not compared."""
+        return None if self.judgement is None else self.judgement.weights.get(OTHERS)
 
     @property
     def order(self) -> tuple[int, int]:

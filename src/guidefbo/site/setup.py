@@ -13,6 +13,7 @@ from guidefbo.core.checks import (
     is_finite_number,
     plain,
     require_count,
+    require_share,
     shown,
 )
 from guidefbo.core.errors import SettingsError
@@ -20,12 +21,15 @@ from guidefbo.core.names import require_name
 from guidefbo.core.settings import Setting
 from guidefbo.core.space.form import fingerprint, space_from_form, space_to_form
 from guidefbo.core.space.goal import require_goal
+from guidefbo.core.space.labels import check_label
+from guidefbo.core.space.overshoot import OVERSHOOT
 from guidefbo.core.space.space import Space
-from guidefbo.core.streams import Streams
+from guidefbo.core.streams import Address, Streams
 from guidefbo.methods.record import Method
 from guidefbo.methods.registry import find_method
 from guidefbo.server.side import ServerSide
 from guidefbo.site.guidance import Door
+from guidefbo.site.labels import VALUE, Labels
 from guidefbo.wire.envelope import Terms
 
 MAX_RESULTS = 10**9
@@ -35,10 +39,13 @@ COUNTS = (
     ("agent_id", 0, MAX_AGENTS - 1),
     ("expire_after", 1, MAX_RESULTS),
     ("packet_lifetime", 1, MAX_RESULTS),
+    ("patience", 0, MAX_RESULTS),
 )
 """Whole numbers of a setup, the least and the most each may be."""
 MAX_DESIGN = 10**7
 """Most numbers in the initial designs of a federation: all of them are laid out."""
+LATER = frozenset({"overshoot", "patience", "objective", "unit"})
+"""Fields that files of version 2 do not have; their defaults are what was meant."""
 MIN_INITIAL = 5
 MAX_INITIAL = 20
 """Limits of the default size of the initial design, two points a parameter."""
@@ -74,6 +81,15 @@ class Setup:
     """Name of this site in its federation; None: by its number."""
     federation: str = "default"
     """Name of the federation."""
+    overshoot: float = OVERSHOOT
+    """How far beyond its bounds a parameter may have been run, as a share of them."""
+    patience: int = 3
+    """The site works alone once its own data spoke against the others in so many rounds
+    after each other; 0: never."""
+    objective: str | None = None
+    """Name of what is optimised, for people."""
+    unit: str | None = None
+    """What it is measured in."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.space, Space):
@@ -111,6 +127,14 @@ class Setup:
                 f"num_agents times initial times parameters must be at most "
                 f"{MAX_DESIGN}, got {size}. Lower initial, or leave num_agents out."
             )
+        check_label("objective", self.objective)
+        check_label("unit", self.unit)
+        if self.objective in self.space.parameters:
+            raise SettingsError(
+                f"The objective cannot have the name of a parameter, {self.objective}."
+            )
+        require_share("overshoot", self.overshoot)
+        self._set("overshoot", float(self.overshoot))
         self._set("noise", plain(self.noise))
         if self.noise is not None and not (
             is_finite_number(self.noise) and 0.0 <= self.noise <= MAX_VALUE
@@ -131,9 +155,20 @@ class Setup:
         return min(max(MIN_INITIAL, 2 * len(self.space.parameters)), MAX_INITIAL)
 
     @property
+    def labels(self) -> Labels:
+        """Names and units, as people read them."""
+        units = {name: p.unit for name, p in self.space.parameters.items()}
+        name = VALUE if self.objective is None else self.objective
+        return Labels(units=units, objective=name, unit=self.unit)
+
+    @property
     def streams(self) -> Streams:
         """All randomness of the agent."""
         return Streams(self.seed)
+
+    def address(self, t: int) -> Address:
+        """Return the randomness of this site at a trial or a number of results."""
+        return self.streams.of(self.agent_id, t)
 
     def policy(self) -> Policy:
         """Return what the agent does with its data."""
@@ -179,10 +214,11 @@ class Setup:
     def from_form(cls, form: Mapping[str, Any]) -> Self:
         """Check plain data and return the setup it describes."""
         known = {f.name for f in fields(cls)}
-        if set(form) != known:
+        missing = known - form.keys() - LATER
+        if missing or not known.issuperset(form):
             raise SettingsError(
                 f"Expected a setup with the fields {sorted(known)}; missing "
-                f"{sorted(known - form.keys())}, unknown "
+                f"{sorted(missing)}, unknown "
                 f"{shown(sorted(form.keys() - known))}."
             )
         arguments: dict[str, Any] = dict(form)

@@ -80,11 +80,13 @@ def slices_of(agent: Agent) -> tuple[Slice, ...]:
     gp, _, units = fitted
     done, sign = in_state(agent, TrialState.DONE), SIGNS[agent.goal]
     _, told = told_of(done)
-    x, field = agent.space.to_unit(best.values), field_of(agent)
+    # What was run a little outside the bounds is drawn where the model has it.
+    centre = {**best.values, **agent.space.outside(best.values)}
+    x, field = agent.space.to_unit(centre, overshoot=np.inf), field_of(agent)
     slices: list[Slice] = []
     for name, parameter in agent.space.parameters.items():
-        seen = [trial.values[name] for trial in done]
-        values = _grid(parameter, best.values[name], seen)
+        seen = [trial.as_run[name] for trial in done]
+        values = _grid(parameter, centre[name], seen)
         X, feasible = _line(agent.space, x, name, values)
         mean, std = gp.predict(X)
         middle = units.to_site(mean)
@@ -107,7 +109,7 @@ def slices_of(agent: Agent) -> tuple[Slice, ...]:
                 guidance=None
                 if field is None
                 else frozen_array(_strongest(field, agent.space, name, X)),
-                at=values.index(best.values[name]),
+                at=values.index(centre[name]),
                 observed_x=frozen_array(seen),
                 observed=frozen_array(told),
             )

@@ -1,12 +1,14 @@
 """A trial: one point, asked or brought by the site, and all that was told of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, NoReturn, cast
 
 from guidefbo.agent.dataset import MAX_VALUE
 from guidefbo.core.checks import is_finite_number, is_plain_text, plain, shown
 from guidefbo.core.errors import DataError
+from guidefbo.site.labels import Labels
 
 
 class TrialState(StrEnum):
@@ -52,6 +54,30 @@ class Values(dict[str, Any]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What a question of the model rested on when it was asked."""
+
+    mean: float
+    """What the site's own model expected there, in the site's units."""
+    std: float
+    """How far from that a result was to be expected, its noise included."""
+    num_uploads: int | None = None
+    """Of how many sites' uploads the packet in use was made; None: none was in use."""
+    round: int | None = None
+    """The exchange that packet was made in, as its coordinator counts."""
+    alone: dict[str, Any] | None = None
+    """What would have been asked without that packet, None where that is not known."""
+    odds: float | None = None
+    """How likely the own data made the model of the others; None: not compared."""
+    told: int = 0
+    """How many things had been told: questions of one batch share a round."""
+
+    def __post_init__(self) -> None:
+        if self.alone is not None:
+            object.__setattr__(self, "alone", Values(self.alone))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """One thing told of a trial. Records are only ever added."""
 
@@ -63,6 +89,19 @@ class Record:
     """Its known standard deviation, None where it is not known."""
     failed: str | None = None
     """Why the evaluation failed, None where it did not."""
+    values: dict[str, Any] | None = None
+    """What was really run, every parameter; None: what was asked."""
+    told_at: str | None = field(default=None, compare=False)
+    """When it was told, by this machine's clock; nothing depends on it."""
+
+    def __post_init__(self) -> None:
+        if self.values is not None:
+            object.__setattr__(self, "values", Values(self.values))
+
+    @property
+    def told(self) -> tuple[Any, ...]:
+        """All of it but the order: who tells the same again changes nothing."""
+        return self.value, self.std, self.failed, self.values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +111,7 @@ class Trial:
     id: int
     """Number within the agent, from 1."""
     values: dict[str, Any]
-    """Parameter values, in the site's units; read only."""
+    """Parameter values as they were asked, in the site's units; read only."""
     goal: str
     """What the agent is after: max or min."""
     origin: Origin
@@ -85,6 +124,10 @@ class Trial:
     """Where it stands."""
     records: tuple[Record, ...] = ()
     """Everything told of it, corrections included, the newest last."""
+    basis: Basis | None = None
+    """What the model expected when it asked, None where it did not ask."""
+    asked_at: str | None = field(default=None, compare=False)
+    """When it was asked or brought, by this machine's clock; nothing depends on it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", Values(self.values))
@@ -104,9 +147,11 @@ class Trial:
         """Why it failed, None where it did not."""
         return self.records[-1].failed if self.records else None
 
-    def __str__(self) -> str:
-        values = ", ".join(f"{k}={shown_value(v)}" for k, v in self.values.items())
-        return f"trial {self.id} ({self.state}, goal {self.goal}): {values}{self._end}"
+    @property
+    def as_run(self) -> dict[str, Any]:
+        """The values that were really run, as far as the site has told; read only."""
+        run = self.records[-1].values if self.records else None
+        return self.values if run is None else run
 
     def _repr_html_(self) -> str:
         from guidefbo.site.display import trials_html
@@ -114,16 +159,26 @@ class Trial:
         return trials_html([self])
 
     @property
-    def _end(self) -> str:
+    def changed(self) -> dict[str, Any]:
+        """What was asked of the parameters that were run at another value, by name."""
+        run = self.as_run
+        return {name: v for name, v in self.values.items() if run[name] != v}
+
+    def text(self, labels: Labels) -> str:
+        """Return the trial in one line, with names and units."""
+        changed = self.changed
+        values = ", ".join(
+            f"{name}={labels.one(name, v)}"
+            + (f" (asked {labels.one(name, changed[name])})" if name in changed else "")
+            for name, v in self.as_run.items()
+        )
+        end = "" if self.failed is None else f" -> failed: {self.failed}"
         if self.value is not None:
-            spread = "" if self.std is None else f" ± {self.std:.3g}"
-            return f" -> {self.value:.6g}{spread}"
-        return "" if self.failed is None else f" -> failed: {self.failed}"
+            end = f" -> {labels.outcome(self.value, self.std)}"
+        return f"trial {self.id} ({self.state}, goal {self.goal}): {values}{end}"
 
-
-def shown_value(value: Any) -> str:
-    """Return a parameter's value for people: six digits of a number."""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    def __str__(self) -> str:
+        return self.text(Labels())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,23 +198,32 @@ class Best:
 
     @property
     def values(self) -> dict[str, Any]:
-        """Parameter values of the recommendation."""
-        return self.trial.values
+        """Parameter values of the recommendation, as they were run."""
+        return self.trial.as_run
 
     @property
     def value(self) -> float:
         """The posterior mean there."""
         return self.mean
 
-    def __str__(self) -> str:
-        values = ", ".join(f"{k}={shown_value(v)}" for k, v in self.values.items())
-        spread = "" if self.std is None else f" ± {self.std:.3g}"
+    def text(self, labels: Labels) -> str:
+        """Return the recommendation in two lines, with names and units."""
+        observed = self.observed.value
+        assert observed is not None  # it is done
         return (
             f"best by posterior mean (goal {self.goal}): trial {self.trial.id}, "
-            f"{self.mean:.6g}{spread} at {values}\n"
+            f"{labels.outcome(self.mean, self.std)} at {labels.values(self.values)}\n"
             f"best single observation: trial {self.observed.id}, "
-            f"{self.observed.value:.6g}"
+            f"{labels.outcome(observed)}"
         )
+
+    def __str__(self) -> str:
+        return self.text(Labels())
+
+
+def now() -> str:
+    """Return this machine's time as text, in UTC and to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def one_line(reason: str) -> str:

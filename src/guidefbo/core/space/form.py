@@ -5,6 +5,8 @@ type = "float"            # float, int, choice, bool
 low = 0.1
 high = 10
 log = true
+step = 0.1                # asked are 0.1, 0.2, ...; or digits = 3; optional
+unit = "mg"               # optional, and so is a description
 
 [parameters.drug]
 type = "choice"
@@ -32,6 +34,11 @@ from guidefbo.core.space.levels import Levels
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
 from guidefbo.core.space.space import Space
 
+LABELS = ("unit", "description")
+"""Words about a parameter."""
+EXTRAS = ("step", "digits", *LABELS)
+"""Fields of a parameter that are written only where they are given."""
+
 Form = Mapping[str, Any]
 Kind = tuple[set[str], set[str], Callable[[Form], Parameter]]
 
@@ -52,15 +59,22 @@ def space_to_form(space: Space) -> dict[str, Any]:
 def fingerprint(space: Space) -> str:
     """Return a digest of what a message's coordinates mean.
 
-    Names, kinds, bounds, scales, options and the order of all of them. Constraints say
-    where a site may look, not what a coordinate means, and are left out.
+    Names, kinds, bounds, scales, steps, options, units and the order of all of them.
+    A unit is part of it, where it is given, because 20 to 120 means something else in
+    another one. Constraints say where a site may look, significant digits how it writes
+    what it asks, and descriptions nothing of what a coordinate means; they are left
+    out.
     """
     parameters = [
-        [name, _canonical(_parameter_to_form(p))]
-        for name, p in space.parameters.items()
+        [name, _canonical(_meaning(p))] for name, p in space.parameters.items()
     ]
     text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
     return sha256(text.encode()).hexdigest()[:32]
+
+
+def _meaning(parameter: Parameter) -> dict[str, Any]:
+    form = _parameter_to_form(parameter)
+    return {k: v for k, v in form.items() if k not in ("digits", "description")}
 
 
 def _canonical(value: Any) -> Any:
@@ -105,6 +119,15 @@ def space_from_form(form: Any, *, is_problem: bool = False) -> Space:
 
 
 def _parameter_to_form(parameter: Parameter) -> dict[str, Any]:
+    form = _bare_form(parameter)
+    for name in EXTRAS:
+        value = getattr(parameter, name, None)
+        if value is not None:
+            form[name] = value
+    return form
+
+
+def _bare_form(parameter: Parameter) -> dict[str, Any]:
     match parameter:
         case Choice():
             return {"type": "choice", "options": list(parameter.options)}
@@ -120,14 +143,20 @@ def _parameter_to_form(parameter: Parameter) -> dict[str, Any]:
 
 
 def _number(kind: Callable[..., Parameter]) -> Callable[[Form], Parameter]:
-    return lambda form: kind(form["low"], form["high"], log=form.get("log", False))
+    return lambda form: kind(
+        form["low"], form["high"], log=form.get("log", False), **_extras(form)
+    )
+
+
+def _extras(form: Form) -> dict[str, Any]:
+    return {name: form[name] for name in EXTRAS if name in form}
 
 
 def _choice(form: Form) -> Parameter:
     options = form["options"]
     if not isinstance(options, list):
         raise SpaceError(f"options must be a list, got {shown(options)}.")
-    return Choice(*cast(list[Any], options))
+    return Choice(*cast(list[Any], options), **_extras(form))
 
 
 def _levels(form: Form) -> Parameter:
@@ -139,10 +168,10 @@ def _levels(form: Form) -> Parameter:
 
 KINDS = MappingProxyType[str, Kind](
     {
-        "float": ({"low", "high"}, {"log"}, _number(Float)),
-        "int": ({"low", "high"}, {"log"}, _number(Int)),
-        "choice": ({"options"}, set(), _choice),
-        "bool": (set(), set(), lambda form: Bool()),
+        "float": ({"low", "high"}, {"log", *EXTRAS}, _number(Float)),
+        "int": ({"low", "high"}, {"log", *LABELS}, _number(Int)),
+        "choice": ({"options"}, {*LABELS}, _choice),
+        "bool": (set(), {"description"}, lambda form: Bool(**_extras(form))),
     }
 )
 """Fields a parameter must and may have beside its type, and what builds it."""

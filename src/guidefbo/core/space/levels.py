@@ -60,6 +60,16 @@ class Levels:
         self._edges = (edges - first) / (last - first)
 
     @property
+    def unit(self) -> None:
+        """What it is measured in: nothing that is told."""
+        return None
+
+    @property
+    def description(self) -> None:
+        """What it is, for people: nothing that is told."""
+        return None
+
+    @property
     def values(self) -> tuple[float, ...]:
         """The levels."""
         return self._values

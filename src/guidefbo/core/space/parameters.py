@@ -6,7 +6,7 @@ and options own cells of the cube; `snap` moves a position to the middle of its 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from guidefbo.core.checks import (
     shown,
 )
 from guidefbo.core.errors import SpaceError
+from guidefbo.core.space.labels import check_label, written
 from guidefbo.core.space.levels import Levels
 from guidefbo.core.space.scales import (
     FEW_LEVELS,
@@ -29,16 +30,19 @@ from guidefbo.core.space.scales import (
     doubling_steps,
     require_bool,
 )
+from guidefbo.core.space.steps import MAX_STEPS, Grid, to_digits
 
 EDGE = 1e-12
 """Positions nearer to an end of the unit interval than this stand for the end."""
 LARGEST_INT = 10**12
 """Largest whole number in size; cells of a longer range are lost in rounding."""
+MAX_DIGITS = 15
+"""Most significant digits that a number is rounded to."""
 MAX_OPTIONS = 1000
 """Most options of one choice; each takes a coordinate."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Float:
     """A real parameter between two bounds, on a linear or logarithmic scale.
 
@@ -52,10 +56,20 @@ class Float:
     """Upper bound."""
     log: bool = False
     """Whether the unit interval is spread over the logarithm."""
+    step: float | None = field(default=None, kw_only=True)
+    """Distance of the values that are asked, from the lower bound on; None: any."""
+    digits: int | None = field(default=None, kw_only=True)
+    """Significant digits of the values that are asked; None: all."""
+    unit: str | None = field(default=None, kw_only=True)
+    """What it is measured in."""
+    description: str | None = field(default=None, kw_only=True, compare=False)
+    """What it is, for people."""
 
     def __post_init__(self) -> None:
-        for name in ("low", "high"):
+        for name in ("low", "high", "step"):
             object.__setattr__(self, name, plain(getattr(self, name)))
+        check_label("unit", self.unit)
+        check_label("description", self.description)
         if not (
             is_finite_number(self.low)
             and is_finite_number(self.high)
@@ -72,14 +86,40 @@ class Float:
                 f"A logarithmic Float needs low > 0, got low={self.low!r}. Raise the "
                 "bound or drop log=True."
             )
+        if self.step is not None:
+            span = self.high - self.low
+            if not is_finite_number(self.step) or not (
+                span / MAX_STEPS <= self.step <= span * (1.0 + 1e-9)
+            ):
+                raise SpaceError(
+                    f"step must be a number above 0 of at most high - low, got "
+                    f"{shown(self.step)}."
+                )
+        if self.digits is not None:
+            object.__setattr__(self, "digits", _digits(self.digits, self.step))
 
     @property
     def size(self) -> int:
         """Number of coordinates."""
         return 1
 
+    @property
+    def grid(self) -> Grid | None:
+        """The values that are asked, None where any is."""
+        if self.step is None:
+            return None
+        return Grid.of(self.low, self.high, self.step, log=self.log)
+
     def from_unit(self, u: float) -> float:
-        """Return the value at position u of the unit interval."""
+        """Return the value at position u of the unit interval: one that is asked."""
+        value = self._at(u)
+        if (grid := self.grid) is not None:
+            return grid.nearest(value)
+        if self.digits is not None:
+            value = to_digits(value, self.digits)
+        return min(max(value, float(self.low)), float(self.high))
+
+    def _at(self, u: float) -> float:
         # 5e-17 instead of 0 is rounding error: so close to an end, it is the end.
         if u <= EDGE or u >= 1.0 - EDGE:
             return float(self.low if u <= EDGE else self.high)
@@ -88,7 +128,7 @@ class Float:
             value = math.exp(low + u * (high - low))
         else:
             value = self.low + u * (self.high - self.low)
-        return min(max(value, float(self.low)), float(self.high))
+        return value
 
     def to_unit(self, value: Any) -> float:
         """Return the position of a value in the unit interval."""
@@ -107,8 +147,10 @@ class Float:
         """Return an allowed value as a float."""
         return float(value)
 
+    __repr__ = written
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Int:
     """A whole number between two bounds, both included.
 
@@ -127,8 +169,14 @@ class Int:
     """Largest value."""
     log: bool = False
     """Whether the unit interval is spread over the logarithm."""
+    unit: str | None = field(default=None, kw_only=True)
+    """What it is measured in."""
+    description: str | None = field(default=None, kw_only=True, compare=False)
+    """What it is, for people."""
 
     def __post_init__(self) -> None:
+        check_label("unit", self.unit)
+        check_label("description", self.description)
         if not (
             is_whole_number(self.low)
             and is_whole_number(self.high)
@@ -183,6 +231,8 @@ class Int:
         """Return an allowed value as an int."""
         return int(value)
 
+    __repr__ = written
+
     @property
     def scale(self) -> IntScale:
         """The values and their positions."""
@@ -208,13 +258,24 @@ class Int:
         return scale.positions(np.clip(others, self.low, self.high))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Bool:
     """Yes or no: the two ends of one coordinate.
 
     >>> Bool().from_unit(0.7), Bool().to_unit(False)
     (True, 0.0)
     """
+
+    description: str | None = field(default=None, kw_only=True, compare=False)
+    """What it is, for people."""
+
+    def __post_init__(self) -> None:
+        check_label("description", self.description)
+
+    @property
+    def unit(self) -> None:
+        """It is measured in nothing."""
+        return None
 
     @property
     def size(self) -> int:
@@ -235,6 +296,8 @@ class Bool:
         """Return an allowed value as a bool."""
         return bool(value)
 
+    __repr__ = written
+
     def snap(self, u: Block) -> Block:
         """Return positions moved to their nearer end, of any shape."""
         return (u >= 0.5).astype(np.float64)
@@ -252,10 +315,24 @@ class Choice:
     ([0.0, 1.0, 0.0], 'c')
     """
 
-    __slots__ = ("_options",)
+    __slots__ = ("_options", "description", "unit")
 
-    def __init__(self, *options: str | float | bool) -> None:
-        """Create a choice from its options."""
+    def __init__(
+        self,
+        *options: str | float | bool,
+        unit: str | None = None,
+        description: str | None = None,
+    ) -> None:
+        """Create a choice from its options.
+
+        Args:
+            options: Two or more of them.
+            unit: What they are measured in, where they are numbers.
+            description: What it is, for people.
+        """
+        check_label("unit", unit)
+        check_label("description", description)
+        self.unit, self.description = unit, description
         for option in options:
             if not isinstance(option, str | bool) and not is_finite_number(option):
                 raise SpaceError(
@@ -316,16 +393,31 @@ class Choice:
         return _vertices(index, self.size)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Choice) and self._options == other._options
+        return isinstance(other, Choice) and (self._options, self.unit) == (
+            other._options,
+            other.unit,
+        )
 
     def __hash__(self) -> int:
-        return hash(self._options)
+        return hash((self._options, self.unit))
 
     def __repr__(self) -> str:
-        return f"Choice({', '.join(map(repr, self._options))})"
+        unit = "" if self.unit is None else f", unit={self.unit!r}"
+        return f"Choice({', '.join(map(repr, self._options))}{unit})"
 
 
 Parameter = Float | Int | Levels | Choice | Bool
+
+
+def _digits(digits: Any, step: float | None) -> int:
+    if step is not None:
+        raise SpaceError("A Float has a step or significant digits, not both.")
+    if not is_whole_number(digits) or not 1 <= digits <= MAX_DIGITS:
+        raise SpaceError(
+            f"digits must be a whole number from 1 to {MAX_DIGITS}, got "
+            f"{shown(digits)}."
+        )
+    return int(digits)
 
 
 def _vertices(index: NDArray[np.intp], size: int) -> Block:

@@ -4,6 +4,7 @@ Natural units live here and nowhere else; everything behind works on the unit cu
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self
@@ -12,13 +13,16 @@ import numpy as np
 
 from guidefbo.core.arrays import Point
 from guidefbo.core.checks import is_plain_text, shown
-from guidefbo.core.domain import Domain
+from guidefbo.core.domain import Domain, Stepped
 from guidefbo.core.errors import SpaceError
 from guidefbo.core.space.constraints import AtMost, Constraint, SumTo
 from guidefbo.core.space.levels import Levels
+from guidefbo.core.space.overshoot import nearest
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
 from guidefbo.core.space.polytope import Polytope
+from guidefbo.core.space.rounding import round_together
 from guidefbo.core.space.scales import LARGEST
+from guidefbo.core.space.steps import Grid
 
 SLACK = 0.01
 """How far a told result may miss a constraint, relative to its bound or its largest
@@ -105,16 +109,23 @@ class Space:
         )
         return Domain(
             dim=self.dim,
-            stepped=tuple(
-                (i, p) for i, p in items if isinstance(p, Int | Levels | Bool)
-            ),
+            stepped=self._stepped(names),
             blocks=tuple((i, p) for i, p in items if isinstance(p, Choice)),
             columns=np.array([self.places[n].start for n in names], dtype=np.intp),
             polytope=self._polytope(names) if names else None,
         )
 
+    def _stepped(self, constrained: list[str]) -> tuple[tuple[int, Stepped], ...]:
+        """Return the coordinates that sit on steps; not those that share a sum."""
+        stepped: list[tuple[int, Stepped]] = []
+        for name, p in self._parameters.items():
+            grid = p.grid if isinstance(p, Float) and name not in constrained else p
+            if isinstance(grid, Int | Levels | Bool | Grid):
+                stepped.append((self.places[name].start, grid))
+        return tuple(stepped)
+
     def from_unit(self, x: Point) -> dict[str, Any]:
-        """Return the values at a point of the unit cube."""
+        """Return the values at a point of the unit cube, those that would be asked."""
         values: dict[str, Any] = {}
         for name, parameter in self._parameters.items():
             block = x[self.places[name]]
@@ -122,10 +133,34 @@ class Space:
                 values[name] = parameter.from_unit(block)
             else:
                 values[name] = parameter.from_unit(float(block[0]))
-        return values
+        return values | self._rounded(x)
 
-    def to_unit(self, values: Mapping[str, Any]) -> Point:
-        """Return the point of the unit cube with these values."""
+    def _rounded(self, x: Point) -> dict[str, float]:
+        """Return the values under constraints where some of them come in steps."""
+        if not self._constraints:
+            return {}
+        floats = {
+            name: p
+            for name, p in self._parameters.items()
+            if isinstance(p, Float)
+            and any(name in c.coefficients for c in self._constraints)
+        }
+        if all(p.step is None for p in floats.values()):
+            return {}
+        smooth = {
+            n: replace(p, step=None).from_unit(float(x[self.places[n].start]))
+            for n, p in floats.items()
+        }
+        return round_together(smooth, floats, self._constraints)
+
+    def to_unit(self, values: Mapping[str, Any], *, overshoot: float = 0.0) -> Point:
+        """Return the point of the unit cube with these values.
+
+        Args:
+            values: Values by name.
+            overshoot: How far a number may lie beyond its bounds, as a share of the
+                range, and then stands for the bound; so far a constraint may be missed.
+        """
         if not isinstance(values, Mapping) or (
             values.keys() != self._parameters.keys()
         ):
@@ -136,15 +171,36 @@ class Space:
         x = np.empty(self.dim)
         for name, parameter in self._parameters.items():
             try:
-                x[self.places[name]] = parameter.to_unit(values[name])
+                inside = nearest(parameter, values[name], overshoot)
+                x[self.places[name]] = parameter.to_unit(inside)
             except SpaceError as error:
                 raise SpaceError(f"Parameter {name}: {error}") from None
-        self._check_reach(values)
+        self._check_reach(values, max(SLACK, overshoot))
         return x
 
-    def clean(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return values as this space writes them, or refuse them."""
-        self.to_unit(values)
+    def outside(self, values: Mapping[str, Any]) -> dict[str, float]:
+        """Return the numbers beyond their bounds by name, each as the bound next to it.
+
+        >>> Space(heat=Float(0.5, 2.0)).outside({"heat": 0.498})
+        {'heat': 0.5}
+        """
+        return {
+            name: bound
+            for name, parameter in self._parameters.items()
+            if (bound := nearest(parameter, values[name], np.inf)) != values[name]
+        }
+
+    def clean(
+        self, values: Mapping[str, Any], *, overshoot: float = 0.0
+    ) -> dict[str, Any]:
+        """Return values as this space writes them, or refuse them.
+
+        Args:
+            values: Values by name.
+            overshoot: How far a number may lie beyond its bounds, as a share of the
+                range; it is returned as it is.
+        """
+        self.to_unit(values, overshoot=overshoot)
         return {
             name: parameter.clean(values[name])
             for name, parameter in self._parameters.items()
@@ -214,7 +270,7 @@ class Space:
                 "Widen a bound or drop a constraint."
             ) from error
 
-    def _check_reach(self, values: Mapping[str, Any]) -> None:
+    def _check_reach(self, values: Mapping[str, Any], slack: float) -> None:
         """Refuse values that miss a constraint by more than rounding on a scale."""
         for c in self._constraints:
             spans = [
@@ -226,7 +282,7 @@ class Space:
             reach = max(abs(bound), *spans)
             miss = c.excess(values)
             miss = abs(miss) if isinstance(c, SumTo) else miss
-            if miss > SLACK * reach:
+            if miss > slack * reach:
                 raise SpaceError(f"Expected values with {c}, missed by {miss:g}.")
 
 

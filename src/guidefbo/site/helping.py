@@ -1,0 +1,199 @@
+"""Do the others help? What guidance does at a site, in numbers and in plain words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from guidefbo.core.space.goal import SIGNS
+from guidefbo.core.space.parameters import Choice, Parameter
+from guidefbo.methods.registry import find_method
+from guidefbo.site.agent import Agent
+from guidefbo.site.guidance import Guidance
+from guidefbo.site.labels import Labels
+from guidefbo.site.trial import Trial, TrialState
+
+NUM_LAST = 3
+"""How many of the last guided questions are told of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detour:
+    """What a guided question would have been without the others."""
+
+    trial: Trial
+    """The question."""
+    alone: dict[str, Any]
+    """What would have been asked."""
+    distance: float
+    """How far apart the two are: the share of a parameter's range by which it differs,
+    one where it is another option, on average over all parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surprise:
+    """How results compare with what the own model expected when it asked."""
+
+    num_results: int
+    """Results of questions the model asked."""
+    num_better: int
+    """How many of them were better than its mean."""
+    mean: float
+    """By how much on average, in its standard deviations; worse is negative."""
+
+    @classmethod
+    def of(cls, trials: Sequence[Trial]) -> "Surprise":
+        """Return the comparison for trials that have a basis and a value."""
+        z = np.array([surprise_of(trial) for trial in trials])
+        return cls(
+            num_results=len(z),
+            num_better=int((z > 0.0).sum()),
+            mean=float(z.mean()) if len(z) else 0.0,
+        )
+
+    def __str__(self) -> str:
+        return f"{self.num_better} of {self.num_results} (on average {self.mean:+.2f})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Help:
+    """What guidance does at a site."""
+
+    guidance: Guidance
+    """What is held, whether it is used, and what the own data say of it."""
+    num_others: int
+    """From how many other sites it is."""
+    place: dict[str, Any] | None
+    """Where it points, in the site's own units; None where it names no place."""
+    expected: float | None
+    """What the own model expects there."""
+    rank: float | None
+    """The share of the site's own results that this would be better than."""
+    detours: tuple[Detour, ...]
+    """The last guided questions beside what would have been asked without guidance."""
+    guided: Surprise
+    """Results of guided questions."""
+    alone: Surprise
+    """Results of questions that the model asked without guidance."""
+
+    def lines(self, labels: Labels) -> list[str]:
+        """Return the same in sentences; none where nothing was ever held."""
+        return [
+            *self._held_line(labels),
+            *self.guidance.verdict,
+            *self._detour_line(labels),
+            *self._surprise_line(),
+        ]
+
+    def _held_line(self, labels: Labels) -> list[str]:
+        if self.guidance.packet is None:
+            return []
+        sites = "1 other site" if self.num_others == 1 else f"{self.num_others} others"
+        text = f"the others ({sites})"
+        if self.place is None:
+            return [f"{text} send a function or a model, which names no place"]
+        text += f" point to {labels.values(self.place)}"
+        if self.expected is not None and self.rank is not None:
+            text += (
+                f"; your own model expects {labels.outcome(self.expected)} there, "
+                f"better than {100.0 * self.rank:.0f} % of your results"
+            )
+        return [text]
+
+    def _detour_line(self, labels: Labels) -> list[str]:
+        if not self.detours:
+            return []
+        parts = ", ".join(
+            f"trial {d.trial.id} by {d.distance:.2f}" for d in self.detours
+        )
+        newest = self.detours[-1]
+        return [
+            f"without the others the last guided questions would have differed, in "
+            f"shares of the ranges: {parts}; trial {newest.trial.id} would have been "
+            f"{labels.values(newest.alone)}"
+        ]
+
+    def _surprise_line(self) -> list[str]:
+        if not self.guided.num_results:
+            return []
+        text = (
+            f"guided results better than your model expected: {self.guided} of its "
+            "standard deviations"
+        )
+        if self.alone.num_results:
+            text += f"; asked alone: {self.alone}"
+        return [text]
+
+
+def surprise_of(trial: Trial) -> float:
+    """Return how much better a result was than expected, in standard deviations."""
+    assert trial.basis is not None
+    assert trial.value is not None
+    gain = SIGNS[trial.goal] * (trial.value - trial.basis.mean)
+    return gain / max(trial.basis.std, 1e-300)
+
+
+def help_of(agent: Agent) -> Help:
+    """Return what guidance does at an agent, which is left as it is."""
+    guidance = agent.guidance
+    head = None if guidance.message is None else guidance.message.head
+    own = 0 if head is None or not head.answers else 1
+    place = _place(agent, guidance)
+    expected, rank = _standing(agent, place)
+    done = [t for t in agent.trials if t.state == TrialState.DONE and t.basis]
+    guided = [
+        (t, t.basis.alone)
+        for t in agent.trials
+        if t.guided and t.basis is not None and t.basis.alone is not None
+    ]
+    return Help(
+        guidance=guidance,
+        num_others=0 if head is None else max(head.num_uploads - own, 0),
+        place=place,
+        expected=expected,
+        rank=rank,
+        detours=tuple(
+            _detour(agent, trial, alone) for trial, alone in guided[-NUM_LAST:]
+        ),
+        guided=Surprise.of([t for t in done if t.guided]),
+        alone=Surprise.of([t for t in done if not t.guided]),
+    )
+
+
+def _place(agent: Agent, guidance: Guidance) -> dict[str, Any] | None:
+    read = find_method(agent.setup.method).strategy.place
+    if guidance.packet is None or read is None:
+        return None
+    space = agent.space
+    x = read(guidance.packet, space)
+    return None if x is None else space.from_unit(space.domain.admit(x[None])[0])
+
+
+def _standing(
+    agent: Agent, place: dict[str, Any] | None
+) -> tuple[float | None, float | None]:
+    """Return what the own model expects at a place, and which share that would beat."""
+    fitted = agent.fitted
+    if place is None or fitted is None:
+        return None, None
+    x = agent.space.to_unit(place)
+    mean = fitted.units.to_site(fitted.posterior.predict_mean(x[None]))[0]
+    sign = SIGNS[agent.goal]
+    y = [t.value for t in agent.trials if t.state == TrialState.DONE]
+    beaten = [value is not None and sign * value < mean for value in y]
+    return float(sign * mean), sum(beaten) / len(beaten)
+
+
+def _detour(agent: Agent, trial: Trial, alone: dict[str, Any]) -> Detour:
+    apart = [
+        _apart(parameter, trial.values[name], alone[name])
+        for name, parameter in agent.space.parameters.items()
+    ]
+    return Detour(trial=trial, alone=alone, distance=sum(apart) / len(apart))
+
+
+def _apart(parameter: Parameter, a: Any, b: Any) -> float:
+    if isinstance(parameter, Choice):
+        return float(a != b)
+    return abs(parameter.to_unit(a) - parameter.to_unit(b))

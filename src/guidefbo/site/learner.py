@@ -1,0 +1,115 @@
+"""The model of a site: fitted once to what was told, and asked by everything else."""
+
+from typing import Any
+
+import numpy as np
+
+from guidefbo.agent.policy import Policy
+from guidefbo.agent.surrogate.model import Fitted
+from guidefbo.core.arrays import Points, Values
+from guidefbo.core.errors import NumericalError
+from guidefbo.core.space.goal import SIGNS
+from guidefbo.core.threads import single_blas_thread
+from guidefbo.site.book import Book
+from guidefbo.site.guidance import Guidance, GuidanceState
+from guidefbo.site.judgement import Judgement
+from guidefbo.site.trial import Best, TrialState
+
+NUMERICAL = (ArithmeticError, np.linalg.LinAlgError, NumericalError)
+"""What a computation on difficult data may raise."""
+
+
+class Learner:
+    """The posterior of what a book holds, and the strategy's insight into it."""
+
+    def __init__(self, policy: Policy, book: Book) -> None:
+        """Begin without a fit.
+
+        Args:
+            policy: What the agent does with its data.
+            book: Where they are.
+        """
+        self._policy = policy
+        self._book = book
+        self._fitted: tuple[int, Fitted] | None = None
+        self._insight: Any = None
+
+    def fit(self) -> Fitted:
+        """Return the posterior of what was told so far, fitted once."""
+        told = self._book.num_told
+        if self._fitted is None or self._fitted[0] != told:
+            with single_blas_thread():
+                self._fitted = told, self._policy.fit(self._book.data())
+            self._insight = None
+        return self._fitted[1]
+
+    def study(self) -> Any:
+        """Return the strategy's insight into the fit, computed once per fit."""
+        fitted = self.fit()
+        if self._insight is None:
+            self._insight = self._policy.study(fitted)
+        return self._insight
+
+    @property
+    def fitted(self) -> Fitted | None:
+        """The model of what was told so far, None where there is none to be had."""
+        if not self._book.in_state(TrialState.DONE):
+            return None
+        try:
+            fitted = self.fit()
+        except NUMERICAL:
+            return None
+        gp = fitted.posterior
+        return fitted if np.isfinite(gp.predict_mean(gp.X)).all() else None
+
+    def expects(self, X: Points, goal: str) -> tuple[Values, Values]:
+        """Return what the own model expects of results at the rows of X.
+
+        In the site's units: the mean, and the standard deviation of one result, its
+        noise included.
+        """
+        gp, _, units = self.fit()
+        mean, std = gp.predict(X)
+        middle = units.to_site(mean)
+        spread = np.sqrt(std**2 + gp.hyper.noise_variance)
+        return SIGNS[goal] * middle, spread / units.slope(middle)
+
+    def judgement(self, held: Guidance) -> Judgement | None:
+        """Return what the own data say of the models, None of fewer than two."""
+        models, fitted = self._policy.models, None
+        if models and held.state == GuidanceState.ACTIVE:
+            fitted = self.fitted
+        if fitted is None:
+            return None
+        try:
+            with single_blas_thread():
+                aimed = self._policy.aim(self.study, held.packet)
+                weights = dict(self._policy.judgement(aimed))
+        except NUMERICAL:
+            return None
+        if len(weights) < 2:
+            return None
+        return Judgement(weights=weights, models=models)
+
+    def best(self, goal: str) -> Best | None:
+        """Return the observed point of best posterior mean; None without a result."""
+        done = self._book.in_state(TrialState.DONE)
+        if not done:
+            return None
+        sign = SIGNS[goal]
+        y = self._book.data().y
+        # Without a model the observations themselves are all there is to go by.
+        mean, std = y, np.zeros(len(y))
+        if fitted := self.fitted:
+            gp, _, units = fitted
+            predicted, spread = gp.predict(gp.X)
+            mean = units.to_site(predicted)
+            std = spread / units.slope(mean)
+        k = int(np.argmax(mean))
+        return Best(
+            goal=goal,
+            trial=done[k],
+            mean=sign * float(mean[k]),
+            std=float(std[k]) if np.ptp(y) > 0.0 else None,
+            observed=done[int(np.argmax(y))],
+        )
