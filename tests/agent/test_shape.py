@@ -451,7 +451,7 @@ def test_the_others_are_believed_where_they_are_right(seed):
 
 @pytest.mark.parametrize("focus", ["place", "none"])
 def test_a_trend_that_is_not_believed_changes_nothing(focus):
-    """E96, E104: mean and std are those of the own model in its own focus."""
+    """E96, E105: mean and std are those of the own model in its own focus."""
     gp, _ = trending(12, BETA / np.linalg.norm(BETA))
     side = agent(Domain.box(5), focus=focus)
     insight = side.study(gp)

@@ -94,7 +94,7 @@ def looked_at(decided):
 @pytest.mark.parametrize("told", np.linspace(-0.45, 0.45, 7).round(3))
 @pytest.mark.parametrize("variance", [1e-3, 0.03])
 def test_the_told_place_is_looked_at_unless_the_own_one_is_better(told, variance):
-    """E104: while the probability that the own one is better, here from draws of the
+    """E105: while the probability that the own one is better, here from draws of the
     posterior before it is widened, is at most the others' share, v / (v + s)."""
     gp, side = on_mixed(40, trust="others")
     insight = side.study(gp)
@@ -117,7 +117,7 @@ def test_the_told_place_is_looked_at_unless_the_own_one_is_better(told, variance
     [(4, 0.01, True), (40, 0.01, False), (12, 1e-4, True), (4, WIDEST, False)],
 )
 def test_how_sure_all_are_decides(num_results, variance, is_told):
-    """E104: few own data leave it to others who are sure, many do not."""
+    """E105: few own data leave it to others who are sure, many do not."""
     gp, side = on_mixed(num_results, trust="others")
     insight = side.study(gp)
     for told in (-0.45, -0.15, 0.3):
@@ -128,7 +128,7 @@ def test_how_sure_all_are_decides(num_results, variance, is_told):
 
 
 def test_a_packet_whose_trend_is_not_believed_moves_no_place():
-    """E104: whatever place it claims, and however surely; bit for bit."""
+    """E105: whatever place it claims, and however surely; bit for bit."""
     gp, side = on_mixed()
     insight = side.study(gp)
     wrong = packet(MIXED, LARGEST, SHARPEST, (0.3, SHARPEST))

@@ -250,7 +250,7 @@ class ShapeAgent:
         mean, cov = model.joint(self._points(packet))
         variance = cov[0, 0] + cov[-1, -1] - 2.0 * cov[0, -1]
         gain = (mean[0] - mean[-1]) / np.sqrt(max(variance, SMALLEST * cov[0, 0]))
-        return bool(ndtr(gain) <= q)  # E104
+        return bool(ndtr(gain) <= q)  # E105
 
     def _blended(self, own: Place, packet: ShapePacket) -> Place:
         """Return the average of the own and the received place."""
