@@ -15,7 +15,7 @@ from tests.coordinator.running import run, serving
 from tests.coordinator.world import Site, World, checked, read_packet
 
 from guidefbo.coordinator import host
-from guidefbo.coordinator.limits import Buckets
+from guidefbo.coordinator.limits import Buckets, Seldom
 from guidefbo.coordinator.refusal import Refusal
 from guidefbo.wire.letter import peek
 
@@ -425,6 +425,14 @@ def test_claims_use_up_nobody_elses_letters(small):
             assert got.result().status == 200
     finally:
         desk.writer.close()
+
+
+def test_flood_fills_no_log():
+    now = [0.0]
+    seldom = Seldom(1.0, clock=lambda: now[0])
+    assert [seldom.take() for _ in range(5)] == [0, None, None, None, None]
+    now[0] = 1.0
+    assert [seldom.take(), seldom.take()] == [4, None]
 
 
 def test_rate_below_one_lets_letters_pass():

@@ -89,6 +89,36 @@ class Buckets:
             )
 
 
+class Seldom:
+    """Lets something happen once in a while, and counts what did not."""
+
+    def __init__(
+        self, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Let the first one happen.
+
+        Args:
+            seconds: Between two.
+            clock: Seconds, never going back.
+        """
+        self._seconds = seconds
+        self._clock = clock
+        self._next = clock()
+        self._num_left_out = 0
+        self._lock = Lock()
+
+    def take(self) -> int | None:
+        """Return how many were left out since the last one; None: leave it out, too."""
+        with self._lock:
+            now = self._clock()
+            if now < self._next:
+                self._num_left_out += 1
+                return None
+            left_out, self._num_left_out = self._num_left_out, 0
+            self._next = now + self._seconds
+            return left_out
+
+
 class Callers:
     """Addresses: how many requests a second each may send, and over how many wires.
 
