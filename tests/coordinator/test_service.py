@@ -301,6 +301,29 @@ def test_connection_without_a_request_is_closed(hosted):
             time.sleep(0.4)
 
 
+@pytest.mark.slow
+def test_connection_that_was_just_answered_stays_open(tmp_path):
+    """Busy at one look and idle at the next is not idle for the whole time between."""
+    world = World(str(tmp_path / "guidefbo.db"))
+    world.close()
+    options = ("--rate-address", "0.001", "--timeout", "3")
+    with serving(world.address, *options) as service:
+        place = service.url.split("//")[1].split(":")
+        request = b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n"
+        with socket.create_connection(place, timeout=10) as wire:
+            began = time.monotonic()
+            wire.sendall(request % b"/metrics")
+            assert wire.recv(9000).startswith(b"HTTP/1.1 200")
+            # The refusal is held back while the connection is looked at, after 3 s.
+            time.sleep(began + 2.5 - time.monotonic())
+            wire.sendall(request % b"/metrics")
+            assert wire.recv(9000).startswith(b"HTTP/1.1 429")
+            # And at 6 s it has been idle for 2.5 s.
+            time.sleep(began + 7.0 - time.monotonic())
+            wire.sendall(request % b"/healthz")
+            assert wire.recv(9000).startswith(b"HTTP/1.1 200")
+
+
 def test_caller_who_hangs_up(hosted):
     host_, port = hosted.url.removeprefix("http://").split(":")
     for _ in range(5):
