@@ -6,6 +6,7 @@ import socket
 import ssl
 import time
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from pathlib import Path
 
 import httpx
@@ -308,20 +309,24 @@ def test_connection_that_was_just_answered_stays_open(tmp_path):
     world.close()
     options = ("--rate-address", "0.001", "--timeout", "3")
     with serving(world.address, *options) as service:
-        place = service.url.split("//")[1].split(":")
-        request = b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n"
-        with socket.create_connection(place, timeout=10) as wire:
-            began = time.monotonic()
-            wire.sendall(request % b"/metrics")
-            assert wire.recv(9000).startswith(b"HTTP/1.1 200")
-            # The refusal is held back while the connection is looked at, after 3 s.
-            time.sleep(began + 2.5 - time.monotonic())
-            wire.sendall(request % b"/metrics")
-            assert wire.recv(9000).startswith(b"HTTP/1.1 429")
-            # And at 6 s it has been idle for 2.5 s.
-            time.sleep(began + 7.0 - time.monotonic())
-            wire.sendall(request % b"/healthz")
-            assert wire.recv(9000).startswith(b"HTTP/1.1 200")
+        wire = HTTPConnection(service.url.split("//")[1], timeout=10)
+
+        def status(path):
+            wire.request("GET", path)
+            answer = wire.getresponse()
+            answer.read()
+            return answer.status
+
+        assert status("/metrics") == 200
+        began, first = time.monotonic(), wire.sock
+        # The refusal is held back while the connection is looked at, after 3 s.
+        time.sleep(2.5)
+        assert status("/metrics") == 429
+        # And at 6 s it has been idle for 2.5 s.
+        time.sleep(began + 7.0 - time.monotonic())
+        assert status("/healthz") == 200
+        assert wire.sock is first
+        wire.close()
 
 
 def test_caller_who_hangs_up(hosted):
