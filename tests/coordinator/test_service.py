@@ -6,6 +6,7 @@ import socket
 import ssl
 import time
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from pathlib import Path
 
 import httpx
@@ -15,7 +16,7 @@ from tests.coordinator.running import run, serving
 from tests.coordinator.world import Site, World, checked, read_packet
 
 from guidefbo.coordinator import host
-from guidefbo.coordinator.limits import Buckets
+from guidefbo.coordinator.limits import Buckets, Seldom
 from guidefbo.coordinator.refusal import Refusal
 from guidefbo.wire.letter import peek
 
@@ -301,6 +302,33 @@ def test_connection_without_a_request_is_closed(hosted):
             time.sleep(0.4)
 
 
+@pytest.mark.slow
+def test_connection_that_was_just_answered_stays_open(tmp_path):
+    """Busy at one look and idle at the next is not idle for the whole time between."""
+    world = World(str(tmp_path / "guidefbo.db"))
+    world.close()
+    options = ("--rate-address", "0.001", "--timeout", "3")
+    with serving(world.address, *options) as service:
+        wire = HTTPConnection(service.url.split("//")[1], timeout=10)
+
+        def status(path):
+            wire.request("GET", path)
+            answer = wire.getresponse()
+            answer.read()
+            return answer.status
+
+        assert status("/metrics") == 200
+        began, first = time.monotonic(), wire.sock
+        # The refusal is held back while the connection is looked at, after 3 s.
+        time.sleep(2.5)
+        assert status("/metrics") == 429
+        # And at 6 s it has been idle for 2.5 s.
+        time.sleep(began + 7.0 - time.monotonic())
+        assert status("/healthz") == 200
+        assert wire.sock is first
+        wire.close()
+
+
 def test_caller_who_hangs_up(hosted):
     host_, port = hosted.url.removeprefix("http://").split(":")
     for _ in range(5):
@@ -425,6 +453,14 @@ def test_claims_use_up_nobody_elses_letters(small):
             assert got.result().status == 200
     finally:
         desk.writer.close()
+
+
+def test_flood_fills_no_log():
+    now = [0.0]
+    seldom = Seldom(1.0, clock=lambda: now[0])
+    assert [seldom.take() for _ in range(5)] == [0, None, None, None, None]
+    now[0] = 1.0
+    assert [seldom.take(), seldom.take()] == [4, None]
 
 
 def test_rate_below_one_lets_letters_pass():

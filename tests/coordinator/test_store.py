@@ -53,6 +53,24 @@ def test_every_released_version_gets_to_the_newest(address, version):
     store.close()
 
 
+def test_first_version_with_sites_in_it_goes_on(address):
+    """What a store of the first version holds is there after the migration."""
+    world = World(address)
+    sites = world.joined("north", "south", "west")
+    letters = [site.exchange(1) for site in sites]
+    first = [world.ok(letter) for letter in letters]
+    before = everything(world.store)
+    with world.store.writing() as connection:
+        connection.execute(text("DROP TABLE successions"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    world.restart()
+    assert everything(world.store) == before
+    assert [world.ok(letter) for letter in letters] == first
+    host.rotate_key(world.store)
+    assert len(world.ok(sites[0].exchange(2))["successions"]) == 1
+    world.close()
+
+
 def test_migrations_end_at_the_newest_version():
     texts = [path.read_text() for path in VERSIONS.glob("v*.py")]
     assert sum(f'revision = "{HEAD}"' in t for t in texts) >= 1

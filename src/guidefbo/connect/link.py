@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from guidefbo.connect.move import courier_of, move
 from guidefbo.connect.places import Places
 from guidefbo.connect.transport import check_where
 from guidefbo.core.errors import SettingsError
-from guidefbo.core.files import write_atomically
+from guidefbo.core.files import OutputError, write_atomically
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import Guidance
 from guidefbo.wire.keys import SigningKey
@@ -141,7 +142,9 @@ class Link:
         key = self._mailbox.newest_key(self._file.coordinator_key)
         if key != self._file.coordinator_key:
             self._file = replace(self._file, coordinator_key=key)
-            self._file.save(self._places.link)
+            # Where it may not be written, the mailbox goes on proving the key.
+            with suppress(OutputError):
+                self._file.save(self._places.link)
 
     def due(self) -> Outgoing | None:
         """Return the upload that is not in the mailbox yet, None where there is none.

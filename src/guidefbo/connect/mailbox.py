@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from guidefbo.connect.audit import AuditLog
 from guidefbo.connect.errors import LinkError
@@ -201,7 +201,8 @@ class Mailbox:
         if not path.exists():
             return []
         kind = "guidefbo-successions"
-        return read_form(path, kind, {"letters"}, limit=MAX_FILE)["letters"]
+        letters: Any = read_form(path, kind, {"letters"}, limit=MAX_FILE)["letters"]
+        return cast(list[str], letters) if isinstance(letters, list) else []
 
     def forget(self) -> None:
         """Remove the packet and the letter under way; numbers go on."""

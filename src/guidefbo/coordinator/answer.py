@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from guidefbo.coordinator.federation import (
     list_successions,
     signing_key,
 )
-from guidefbo.coordinator.limits import Buckets, network_of
+from guidefbo.coordinator.limits import Buckets, Seldom, network_of
 from guidefbo.coordinator.metrics import Metrics
 from guidefbo.coordinator.points import reached
 from guidefbo.coordinator.refusal import Refusal
@@ -55,6 +55,8 @@ class Desk:
     claims: Buckets
     """Of what an address says in the name of a site, before its signature is read."""
     metrics: Metrics
+    seldom: Seldom = field(default_factory=partial(Seldom, 1.0))
+    """When letters that come too often are logged: a flood fills no disk."""
 
     def receive(
         self,
@@ -141,6 +143,9 @@ class Desk:
         purpose = "unread" if letter is None else letter.purpose
         known = purpose if purpose in PURPOSES else "unread"
         self.metrics.count_letter(known, code, seconds)
+        left_out = self.seldom.take() if code == "rate_limited" else 0
+        if left_out is None:
+            return
         level = logging.INFO if code == "ok" else logging.WARNING
         said: Mapping[str, Any] = {} if letter is None else letter.payload
         log.log(
@@ -153,6 +158,7 @@ class Desk:
                 "site": request.site if request else said.get("site"),
                 "number": said.get("number"),
                 "ms": round(1000 * seconds, 1),
+                "left_out": left_out or None,
             },
         )
 

@@ -16,8 +16,8 @@ MAX_CALLERS = 100_000
 """Most callers remembered; whoever was seen longest ago is forgotten first."""
 HOLD = 1.0
 """Seconds that a refusal for too many requests is held back."""
-MAX_HELD = 1000
-"""Most refusals that are held back at the same time."""
+HELD_SHARE = 0.25
+"""Share of all connections that refusals may occupy while they are held back."""
 
 
 def network_of(address: str) -> str:
@@ -89,6 +89,36 @@ class Buckets:
             )
 
 
+class Seldom:
+    """Lets something happen once in a while, and counts what did not."""
+
+    def __init__(
+        self, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Let the first one happen.
+
+        Args:
+            seconds: Between two.
+            clock: Seconds, never going back.
+        """
+        self._seconds = seconds
+        self._clock = clock
+        self._next = clock()
+        self._num_left_out = 0
+        self._lock = Lock()
+
+    def take(self) -> int | None:
+        """Return how many were left out since the last one; None: leave it out, too."""
+        with self._lock:
+            now = self._clock()
+            if now < self._next:
+                self._num_left_out += 1
+                return None
+            left_out, self._num_left_out = self._num_left_out, 0
+            self._next = now + self._seconds
+            return left_out
+
+
 class Callers:
     """Addresses: how many requests a second each may send, and over how many wires.
 
@@ -97,15 +127,17 @@ class Callers:
     costs this side nothing; to answer at once would let it come as fast as it can.
     """
 
-    def __init__(self, *, rate: float, max_connections: int) -> None:
+    def __init__(self, *, rate: float, connections: int, max_connections: int) -> None:
         """Know nobody yet.
 
         Args:
             rate: Requests a second from one address in the long run; 0: no limit.
-            max_connections: At the same time from one address; 0: no limit.
+            connections: At the same time from one address; 0: no limit.
+            max_connections: From all of them.
         """
         self._buckets = Buckets(rate=rate, burst=max(2.0 * rate, 1.0))
-        self._most = max_connections
+        self._most = connections
+        self._max_held = int(HELD_SHARE * max_connections)
         self._open: Counter[str] = Counter()
         self._num_held = 0
 
@@ -133,7 +165,7 @@ class Callers:
 
     async def hold(self) -> None:
         """Hold a refusal back for a moment, unless too many are."""
-        if self._num_held >= MAX_HELD:
+        if self._num_held >= self._max_held:
             return
         self._num_held += 1
         try:

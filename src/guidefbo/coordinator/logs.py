@@ -16,6 +16,7 @@ FIELDS = (
     "site",
     "number",
     "ms",
+    "left_out",
     "reason",
     "method",
     "path",

@@ -27,6 +27,8 @@ SWITCH = 0.0005
 """Seconds that a thread computes before another one gets its turn."""
 KEEP_ALIVE = 30
 """Seconds that an idle connection is kept."""
+BUSY = object()
+"""Stands for a request that is being answered."""
 MAX_HEAD = 16 << 10
 """Most bytes of a request's head."""
 log = logging.getLogger(__name__)
@@ -115,6 +117,7 @@ def _punctual(app: FastAPI, config: Config) -> type[H11Protocol]:
                     transport.abort()
                     return
             super().connection_made(transport)
+            # What it was idle after when it was last looked at; None: from the start.
             self._before: Any = None
             self.loop.call_later(timeout, self._look)
 
@@ -133,7 +136,8 @@ def _punctual(app: FastAPI, config: Config) -> type[H11Protocol]:
             if is_idle and cycle is self._before:
                 self.transport.close()
                 return
-            self._before = cycle
+            # Who was answered a moment ago may ask again at any moment.
+            self._before = cycle if is_idle else BUSY
             self.loop.call_later(timeout, self._look)
 
     return Punctual

@@ -65,7 +65,9 @@ def make_app(desk: Desk, config: Config) -> FastAPI:
         redoc_url=None,
     )
     app.state.callers = Callers(
-        rate=config.rate_address, max_connections=config.connections_address
+        rate=config.rate_address,
+        connections=config.connections_address,
+        max_connections=config.max_connections,
     )
     _take_letters(app, desk, config)
     _answer_readers(app, desk)
