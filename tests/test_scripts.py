@@ -42,6 +42,7 @@ ELSEWHERE = {
     "botorch_loop": "tests/oracle/test_botorch_adapter.py",
     "example": "tests/integrations/test_optuna_tools.py loads its package",
     "app": "tests/integrations/test_flower.py",
+    "flower_fleet": "tests/integrations/test_flower.py",
     "__init__": "of the packages of the two lines above",
 }
 """Scripts that are run in another test."""

@@ -9,7 +9,9 @@ and comes back with a new invitation; one joins late, with the results it has by
     python examples/eight_teams/eight_teams.py --out eight_teams.svg
 
 With `--through optuna` every team has a study of Optuna, with `--through botorch` a
-loop of BoTorch, in the place of our own (`guidefbo[optuna]`, `guidefbo[botorch]`).
+loop of BoTorch, in the place of our own (`guidefbo[optuna]`, `guidefbo[botorch]`); with
+`--through flower` letters travel inside a fleet of Flower (`guidefbo[flower]`), which
+takes some ten seconds each.
 
 The data set is looked for as `guidefbo run hpobench-mlp` does; where it is not there,
 eight similar made-up functions take its place, and the output says so.
@@ -19,7 +21,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -219,12 +221,14 @@ class BotorchTeam(Team):
         return gfb.begin(agent, x)
 
 
-TEAMS = {"own": Team, "optuna": OptunaTeam, "botorch": BotorchTeam}
+TEAMS = {"own": Team, "optuna": OptunaTeam, "botorch": BotorchTeam, "flower": Team}
 
 
 @contextmanager
-def coordinator(folder: Path, tasks: gf.Tasks) -> Generator[tuple[str, str]]:
-    """Create the federation and run its service; yield its address and its store."""
+def coordinator(
+    folder: Path, tasks: gf.Tasks, through: str
+) -> Generator[tuple[Callable[[Team], str], str]]:
+    """Create the federation and serve it; yield where a team finds it, and a store."""
     store = f"sqlite:///{folder / 'guidefbo.db'}"
     lines = [
         f'[parameters.{name}]\ntype = "int"\nlow = {p.low}\nhigh = {p.high}\n'
@@ -233,6 +237,14 @@ def coordinator(folder: Path, tasks: gf.Tasks) -> Generator[tuple[str, str]]:
     (folder / "space.toml").write_text("\n".join(lines))
     words = ["federation", "create", "teams", str(folder / "space.toml")]
     host(*words, "--goal", "max", "--method", METHOD, "--store", store)
+    if through == "flower":
+        sys.path.append(str(Path(__file__).parents[1] / "integrations"))
+        from flower_fleet import fleet
+
+        (folder / "fleet").mkdir()
+        with fleet(folder / "fleet", store, tasks.names, minutes=120):
+            yield lambda team: f"folder:{folder / 'fleet' / team.name}", store
+        return
     # Eight teams here are one address, and they do in minutes what takes weeks.
     fast = ["--rate-site", "0", "--rate-address", "0"]
     with (folder / "serve.log").open("w") as log:
@@ -244,12 +256,11 @@ def coordinator(folder: Path, tasks: gf.Tasks) -> Generator[tuple[str, str]]:
         )
     assert service.stdout is not None
     try:
-        for line in service.stdout:
-            if line.startswith("listening at "):
-                yield line.split()[-1], store
-                break
-        else:
+        said = (line.split() for line in service.stdout)
+        address = next((w[-1] for w in said if w[:1] == ["listening"]), None)
+        if address is None:
             raise SystemExit((folder / "serve.log").read_text())
+        yield lambda team: address, store
     finally:
         service.terminate()
         service.wait()
@@ -265,7 +276,7 @@ def host(*words: str) -> str:
 
 
 def together(
-    kind: type[Team],
+    through: str,
     tasks: gf.Tasks,
     seed: int,
     initial: int,
@@ -274,15 +285,15 @@ def together(
 ) -> list[Team]:
     """Run the eight teams through the service."""
     folder.mkdir()
-    teams = [kind(folder, tasks, n, seed) for n in range(tasks.num_agents)]
+    teams = [TEAMS[through](folder, tasks, n, seed) for n in range(tasks.num_agents)]
     away, back = rounds // 3, rounds // 3 + min(10, rounds // 2)
     late = min(10, rounds // 2)
-    with coordinator(folder, tasks) as (where, store):
+    with coordinator(folder, tasks, through) as (where, store):
 
         def join(team: Team) -> None:
             words = ["federation", "invite", "teams", team.name, "--store", store]
             code = host(*words).split()[0]
-            team.link = gf.connect(team.file, where, code=code)
+            team.link = gf.connect(team.file, where(team), code=code, patience=300.0)
 
         for team in teams:
             team.begin_alone(initial)
@@ -306,7 +317,7 @@ def together(
 
 
 def alone(
-    kind: type[Team],
+    through: str,
     tasks: gf.Tasks,
     seed: int,
     initial: int,
@@ -315,7 +326,7 @@ def alone(
 ) -> list[Team]:
     """Run the same eight teams without each other."""
     folder.mkdir()
-    teams = [kind(folder, tasks, n, seed) for n in range(tasks.num_agents)]
+    teams = [TEAMS[through](folder, tasks, n, seed) for n in range(tasks.num_agents)]
     for team in teams:
         team.begin_alone(initial)
         team.work(initial)
@@ -368,7 +379,7 @@ def main() -> int:
             for how, run in (("alone", alone), ("together", together)):
                 folder = Path(name) / f"{how}-{seed}"
                 size = seed, given.initial, given.rounds, folder
-                runs[how].append(run(TEAMS[given.through], tasks, *size))
+                runs[how].append(run(given.through, tasks, *size))
     curves = {
         how: np.array([[team.regrets for team in teams] for teams in found])
         for how, found in runs.items()

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +22,7 @@ pytestmark = [
     # Of Flower and what it stands on, at the versions it pins.
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
+EXAMPLES = Path(__file__).parents[2] / "examples" / "integrations"
 SITES = ("a", "b", "c")
 PATIENCE = 150.0
 """Seconds to wait for an answer: an exchange takes some ten, on a busy machine more."""
@@ -239,10 +242,18 @@ def over_http(folder):
         return asked, packets(links)
 
 
+def load_fleet():
+    spec = spec_from_file_location("flower_fleet", EXAMPLES / "flower_fleet.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_a_fleet_with_kills_carries_the_same_packets_as_http(tmp_path):
     """A SuperNode and the SuperLink are killed in the middle; nothing is different."""
     from tests.connect.real import Host
-    from tests.integrations.fleet import Fleet
+
+    Fleet = load_fleet().Fleet
 
     (tmp_path / "http").mkdir()
     expected = over_http(tmp_path / "http")

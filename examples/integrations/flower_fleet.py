@@ -1,12 +1,22 @@
-"""A Flower fleet on loopback: SuperLink and executor, SuperNodes, TLS, node keys."""
+"""A Flower fleet on this machine: SuperLink and executor, SuperNodes, TLS, node keys.
+
+Two sites are linked to folders of their own, exchange through Flower, and print what
+came of it. That takes two minutes: Flower polls, and starts a process a message.
+
+    pip install 'guidefbo[flower,service]'
+    python examples/integrations/flower_fleet.py
+
+The tests use the same fleet, and kill parts of it.
+"""
 
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -16,12 +26,16 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+import guidefbo as gf
+
 BIN = Path(sys.executable).parent
-APP = Path(__file__).parents[2] / "examples" / "guidefbo-flower"
+APP = Path(__file__).parents[1] / "guidefbo-flower"
+SPACE = '[parameters.x]\ntype = "float"\nlow = 0\nhigh = 1\n'
 PEM = serialization.Encoding.PEM
 
 
 def free_port():
+    """Return a port that nobody listens at."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -87,6 +101,7 @@ class Fleet:
     """Processes of Flower; all of them are ended by `close`."""
 
     def __init__(self, folder):
+        """Make certificates and settings in a folder; nothing runs yet."""
         self.folder = folder
         self.port = free_port()
         self.processes = {}
@@ -107,6 +122,7 @@ class Fleet:
         )
 
     def start(self, name, *words):
+        """Start a program of Flower, with a log of its own."""
         with (self.folder / f"{name}.log").open("a") as log:
             self.processes[name] = subprocess.Popen(
                 [BIN / words[0], *map(str, words[1:])],
@@ -136,6 +152,7 @@ class Fleet:
         self.wait_for(self._answers, "the SuperLink")
 
     def start_executor(self):
+        """Start what runs the ServerApp."""
         self.start(
             "superexec",
             "flower-superexec",
@@ -145,6 +162,7 @@ class Fleet:
         )
 
     def start_node(self, site, spool, *, register=True):
+        """Start the SuperNode of a site, whose letters lie in a folder."""
         key = self.folder / f"node-{site}.key"
         if not key.exists():
             make_node_key(key)
@@ -161,6 +179,7 @@ class Fleet:
         )
 
     def flwr(self, *words):
+        """Run a command of Flower and return what it prints."""
         done = subprocess.run(
             [BIN / "flwr", *map(str, words)],
             capture_output=True,
@@ -169,10 +188,12 @@ class Fleet:
             cwd=self.folder,
             timeout=120,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        if done.returncode != 0:
+            raise RuntimeError(done.stdout + done.stderr)
         return done.stdout
 
     def run_app(self, store, *, minutes, pause=1.0):
+        """Start the app; it ends by itself."""
         config = f'store="{store}" pause={pause} minutes={minutes}'
         return self.flwr("run", APP, "test", "--run-config", config)
 
@@ -184,16 +205,20 @@ class Fleet:
         process.wait(30)
 
     def close(self):
+        """End everything."""
         for name in list(self.processes):
             self.kill(name)
 
     def wait_for(self, is_there, what, seconds=60):
+        """Wait until something is the case."""
         deadline = time.monotonic() + seconds
         while not is_there():
-            assert time.monotonic() < deadline, f"{what}: {self.logs()}"
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{what}: {self.logs()}")
             time.sleep(0.3)
 
     def logs(self):
+        """Return the ends of all logs."""
         return "\n".join(
             f"== {path.name}\n{path.read_text()[-3000:]}"
             for path in sorted(self.folder.glob("*.log"))
@@ -203,3 +228,49 @@ class Fleet:
         with socket.socket() as probe:
             probe.settimeout(1)
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+@contextmanager
+def fleet(folder, store, sites, *, minutes):
+    """Run the app for some sites; yield the fleet. Letters lie in `folder/SITE`."""
+    made = Fleet(folder)
+    try:
+        made.start_link()
+        made.start_executor()
+        for site in sites:
+            (folder / site).mkdir()
+            made.start_node(site, folder / site)
+        made.run_app(store, minutes=minutes)
+        yield made
+    finally:
+        made.close()
+
+
+def main():
+    """Let two sites exchange through Flower."""
+
+    def host(*words):
+        command = [sys.executable, "-m", "guidefbo", "federation", *map(str, words)]
+        return subprocess.run(
+            [*command, "--store", store], capture_output=True, text=True, check=True
+        ).stdout
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        store = f"sqlite:///{folder / 'guidefbo.db'}"
+        (folder / "space.toml").write_text(SPACE)
+        words = ("--goal", "max", "--method", "shape-ucb", "--min-sites", 2)
+        host("create", "reaction", folder / "space.toml", *words)
+        with fleet(folder, store, ("north", "south"), minutes=10):
+            for site in ("north", "south"):
+                code = host("invite", "reaction", site).split()[0]
+                where, file = f"folder:{folder / site}", folder / f"{site}.json"
+                link = gf.connect(file, where, code=code, patience=120.0)
+                with gf.Agent.update(file) as agent:
+                    for trial in agent.ask(6):
+                        agent.tell(trial, -((trial.values["x"] - 0.4) ** 2))
+                print(f"{site}: {link.sync()}")
+
+
+if __name__ == "__main__":
+    main()
