@@ -218,19 +218,27 @@ def loops(
     return found
 
 
-def timed(steps: dict[str, Step], num_before: int, num_timed: int) -> dict[str, float]:
-    """Return the median milliseconds of a trial, the loops in turn."""
+def timed(
+    steps: dict[str, Step], num_before: int, num_timed: int
+) -> dict[str, tuple[float, float]]:
+    """Return median milliseconds of a trial, processor and wall, the loops in turn."""
     for name, step in steps.items():
         print(f"... {name}", file=sys.stderr)
         for _ in range(num_before):
             step()
-    seconds: dict[str, list[float]] = {name: [] for name in steps}
+    spent: dict[str, list[tuple[float, float]]] = {name: [] for name in steps}
     for _ in range(num_timed):
         for name, step in steps.items():
-            began = time.perf_counter()
+            began = time.process_time(), time.perf_counter()
             step()
-            seconds[name].append(time.perf_counter() - began)
-    return {name: 1e3 * statistics.median(found) for name, found in seconds.items()}
+            ended = time.process_time(), time.perf_counter()
+            spent[name].append((ended[0] - began[0], ended[1] - began[1]))
+    return {
+        name: tuple(
+            1e3 * statistics.median(column) for column in zip(*pairs, strict=True)
+        )
+        for name, pairs in spent.items()
+    }
 
 
 def table(is_toy: bool) -> list[str]:
@@ -247,7 +255,8 @@ def table(is_toy: bool) -> list[str]:
         f"objective, {DIM} floats, {before} results before the first, median of "
         f"{count}, the loops in turn, one BLAS thread. The coordinator is the real "
         f"service on the same machine. Alone the method is `{METHOD}`, linked "
-        f"`{LINKED}`.",
+        f"`{LINKED}`. Differences and ratios are of the processor time of the loop's own "
+        "process; wall time has waits for the disk, the coordinator and other load.",
         "",
         f"{platform.machine()}, Python {platform.python_version()}, NumPy "
         f"{np.__version__}, SciPy {scipy.__version__}, "
@@ -256,16 +265,15 @@ def table(is_toy: bool) -> list[str]:
         "",
         stamp(),
         "",
-        "| loop | ms a trial | beside | ms more | times |",
-        "|---|---|---|---|---|",
+        "| loop | ms of processor | ms of wall | beside | ms more | times |",
+        "|---|---|---|---|---|---|",
     ]
     for label, (_, other) in found.items():
-        more, ratio = spent[label] - spent[other], spent[label] / spent[other]
-        beside = "-" if other == label else other
-        cells = ("-", "-") if other == label else (f"{more:.1f}", f"{ratio:.2f}")
-        lines.append(
-            f"| {label} | {spent[label]:.1f} | {beside} | {' | '.join(cells)} |"
-        )
+        (busy, wall), (least, _) = spent[label], spent[other]
+        cells = ["-"] * 3
+        if other != label:
+            cells = [other, f"{busy - least:.1f}", f"{busy / least:.2f}"]
+        lines.append(f"| {label} | {busy:.1f} | {wall:.1f} | {' | '.join(cells)} |")
     return lines
 
 
