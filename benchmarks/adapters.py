@@ -255,8 +255,8 @@ def table(is_toy: bool) -> list[str]:
         f"objective, {DIM} floats, {before} results before the first, median of "
         f"{count}, the loops in turn, one BLAS thread. The coordinator is the real "
         f"service on the same machine. Alone the method is `{METHOD}`, linked "
-        f"`{LINKED}`. Differences and ratios are of the processor time of the loop's own "
-        "process; wall time has waits for the disk, the coordinator and other load.",
+        f"`{LINKED}`. Differences and ratios are of the processor time of the loop's "
+        "own process; wall time has waits for the disk, the coordinator, other load.",
         "",
         f"{platform.machine()}, Python {platform.python_version()}, NumPy "
         f"{np.__version__}, SciPy {scipy.__version__}, "
