@@ -29,6 +29,7 @@ METHODS = ("agent", "core", "methods", "problems", "server", "simulation")
 SITE = ("agent", "core", "methods", "site")
 MEASURED: dict[str, tuple[str, ...]] = {
     "activity-speed.md": ("problems/realworld/softmax.py",),
+    "adapters.md": (*SITE, "connect", "integrations"),
     "ask.md": SITE,
     "consensus-groups.md": METHODS,
     "consensus-location.md": METHODS,

@@ -39,6 +39,12 @@ ELSEWHERE = {
     "reference_torch": "imported by activity",
     "coordinator_load": "imported by coordinator",
     "coordinator_flower": "started by coordinator --flower",
+    "optuna_study": "tests/integrations/test_optuna_tools.py",
+    "botorch_loop": "tests/oracle/test_botorch_adapter.py",
+    "example": "tests/integrations/test_optuna_tools.py loads its package",
+    "app": "tests/integrations/test_flower.py",
+    "flower_fleet": "tests/integrations/test_flower.py",
+    "__init__": "of the packages of the two lines above",
 }
 """Scripts that are run in another test."""
 
@@ -213,6 +219,31 @@ def test_mixed_beside_optuna(tmp_path):
     check_table(tmp_path / "mixed.md", 10 + 11 + 4 + 10)
 
 
+ADAPTERS = ("benchmarks/adapters.py", "--toy", "--write", "--out")
+
+
+def test_adapters_without_botorch(tmp_path, monkeypatch):
+    """All rows but BoTorch's; those are timed where it is installed."""
+    blind = tmp_path / "sitecustomize.py"
+    blind.write_text(
+        "import importlib.util as u\n"
+        "find = u.find_spec\n"
+        "u.find_spec = lambda n, *a: None if n == 'botorch' else find(n, *a)\n"
+    )
+    found = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(found))
+    start(*ADAPTERS, tmp_path)
+    text = check_table(tmp_path / "adapters.md", 8)
+    assert "our own loop, linked" in text
+
+
+@pytest.mark.oracle
+def test_adapters_beside_botorch(tmp_path):
+    command = [sys.executable, str(ROOT / ADAPTERS[0]), *ADAPTERS[1:], str(tmp_path)]
+    subprocess.run(command, check=True)
+    check_table(tmp_path / "adapters.md", 10)
+
+
 def test_coordinator(tmp_path):
     words = ("--toy", "--write", "--work", tmp_path, "--out", tmp_path)
     start("benchmarks/coordinator.py", *words)
@@ -361,6 +392,33 @@ def test_report_picture(run, tmp_path):
     words = (page, "--section", "regret", "-o", tmp_path / "report.png")
     run("scripts/report_picture.py", *words)
     assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_eight_teams_through_optuna_reach_the_same(tmp_path, monkeypatch):
+    """The whole table: alone, together, guided runs, one team away and one late."""
+    monkeypatch.delenv("GUIDEFBO_DATA", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "empty"))
+    words = ("examples/eight_teams/eight_teams.py", "--rounds", 6, "--initial", 5)
+    own, optuna = (start(*words, "--through", loop) for loop in ("own", "optuna"))
+    # Up to the clock in the listing of sites.
+    assert own.splitlines()[-9:] == optuna.splitlines()[-9:]
+    assert [line.split()[0] for line in own.splitlines()[-9:-1]] == list(SITES)
+
+
+@pytest.mark.oracle
+def test_eight_teams_through_botorch(tmp_path, monkeypatch):
+    monkeypatch.delenv("GUIDEFBO_DATA", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "empty"))
+    script = str(ROOT / "examples/eight_teams/eight_teams.py")
+    words = ["--rounds", "2", "--initial", "5", "--through", "botorch"]
+    done = subprocess.run(
+        [sys.executable, script, *words], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    found = [line.split() for line in done.stdout.splitlines()]
+    guided = {row[0]: float(row[3]) for row in found if row and row[0] in SITES[:7]}
+    assert sum(guided.values()) >= 7
 
 
 @pytest.mark.parametrize(

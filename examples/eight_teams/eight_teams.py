@@ -8,6 +8,11 @@ and comes back with a new invitation; one joins late, with the results it has by
 
     python examples/eight_teams/eight_teams.py --out eight_teams.svg
 
+With `--through optuna` every team has a study of Optuna, with `--through botorch` a
+loop of BoTorch, in the place of our own (`guidefbo[optuna]`, `guidefbo[botorch]`); with
+`--through flower` letters travel inside a fleet of Flower (`guidefbo[flower]`), which
+takes some ten seconds each.
+
 The data set is looked for as `guidefbo run hpobench-mlp` does; where it is not there,
 eight similar made-up functions take its place, and the output says so.
 """
@@ -16,7 +21,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -110,11 +115,17 @@ class Team:
             for _ in range(count):
                 trial = agent.ask()
                 self.guided += trial.guided
-                # The same trial number, the same luck, alone or together.
-                key = [self.seed, self.n, trial.id]
-                stream = np.random.Generator(np.random.PCG64(key))
-                agent.tell(trial, observe(trial.values, stream))
+                agent.tell(trial, observe(trial.values, self._luck(trial.id)))
             self.regrets.append(self._regret(agent))
+
+    def sync(self) -> None:
+        """Exchange, if the team is in the federation."""
+        if self.link is not None:
+            self.link.sync()
+
+    def _luck(self, trial_id: int) -> np.random.Generator:
+        """Return the noise of a trial: the same number, the same luck, however run."""
+        return np.random.Generator(np.random.PCG64([self.seed, self.n, trial_id]))
 
     def _regret(self, agent: gf.Agent) -> float:
         """Return what the best setting tried so far lacks, without noise."""
@@ -123,9 +134,101 @@ class Team:
         return float(self.tasks.optima[self.n]) - best
 
 
+class OptunaTeam(Team):
+    """A team with a study of Optuna; its sampler exchanges before every trial."""
+
+    study: Any = None
+
+    def sync(self) -> None:
+        """Leave it to the sampler."""
+
+    def work(self, count: int = 1) -> None:
+        """Let the study run."""
+        import optuna
+
+        from guidefbo.integrations.optuna import FederatedSampler
+
+        if self.study is None:
+            optuna.logging.set_verbosity(optuna.logging.WARNING)
+            sampler = FederatedSampler(self.file)
+            self.study = optuna.create_study(direction="maximize", sampler=sampler)
+        self.study.optimize(self._objective, n_trials=count)
+        for trial in self.study.trials[-count:]:
+            self.guided += trial.system_attrs["guidefbo:asked"]["guided"]
+        self.regrets.append(self._regret(gf.Agent.load(self.file)))
+
+    def _objective(self, trial: Any) -> float:
+        space = self.tasks.space.parameters
+        values = {
+            name: trial.suggest_int(name, p.low, p.high) for name, p in space.items()
+        }
+        return self.tasks.observers[self.n](values, self._luck(trial.number + 1))
+
+
+class BotorchTeam(Team):
+    """A team with a model and an acquisition of BoTorch, and uploads made from them."""
+
+    def sync(self) -> None:
+        """Exchange what the own model says."""
+        if self.link is not None:
+            from guidefbo.integrations import botorch as gfb
+
+            gfb.post(self.link, self._fit(gf.Agent.load(self.file)))
+            self.link.sync()
+
+    def work(self, count: int = 1) -> None:
+        """Choose by noisy expected improvement, train, tell."""
+        observe = self.tasks.observers[self.n]
+        with gf.Agent.update(self.file) as agent:
+            for _ in range(count):
+                is_early = len(agent.trials) < agent.setup.num_initial
+                trial = agent.ask() if is_early else self._choose(agent)
+                agent.tell(trial, observe(trial.values, self._luck(trial.id)))
+            self.regrets.append(self._regret(agent))
+
+    def _fit(self, agent: gf.Agent) -> Any:
+        from botorch import fit_gpytorch_mll
+        from botorch.models import SingleTaskGP
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        from guidefbo.integrations import botorch as gfb
+
+        X, Y = gfb.data(agent)
+        model = SingleTaskGP(X, Y, covar_module=gfb.matern(X.shape[-1]))
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        return model
+
+    def _choose(self, agent: gf.Agent) -> Any:
+        import torch
+        from botorch.acquisition import qLogNoisyExpectedImprovement
+        from botorch.optim import optimize_acqf
+        from botorch.sampling import SobolQMCNormalSampler
+
+        from guidefbo.integrations import botorch as gfb
+
+        decided, transform = gfb.decision(agent, self._fit(agent))
+        self.guided += str(agent.guidance.state) == "active"
+        torch.manual_seed(len(agent.trials))
+        acquisition = qLogNoisyExpectedImprovement(
+            decided,
+            gfb.data(agent)[0],
+            sampler=SobolQMCNormalSampler(torch.Size([64]), seed=len(agent.trials)),
+            posterior_transform=transform,
+        )
+        x, _ = optimize_acqf(
+            acquisition, gfb.cube(agent), q=1, num_restarts=3, raw_samples=32
+        )
+        return gfb.begin(agent, x)
+
+
+TEAMS = {"own": Team, "optuna": OptunaTeam, "botorch": BotorchTeam, "flower": Team}
+
+
 @contextmanager
-def coordinator(folder: Path, tasks: gf.Tasks) -> Generator[tuple[str, str]]:
-    """Create the federation and run its service; yield its address and its store."""
+def coordinator(
+    folder: Path, tasks: gf.Tasks, through: str
+) -> Generator[tuple[Callable[[Team], str], str]]:
+    """Create the federation and serve it; yield where a team finds it, and a store."""
     store = f"sqlite:///{folder / 'guidefbo.db'}"
     lines = [
         f'[parameters.{name}]\ntype = "int"\nlow = {p.low}\nhigh = {p.high}\n'
@@ -134,6 +237,14 @@ def coordinator(folder: Path, tasks: gf.Tasks) -> Generator[tuple[str, str]]:
     (folder / "space.toml").write_text("\n".join(lines))
     words = ["federation", "create", "teams", str(folder / "space.toml")]
     host(*words, "--goal", "max", "--method", METHOD, "--store", store)
+    if through == "flower":
+        sys.path.append(str(Path(__file__).parents[1] / "integrations"))
+        from flower_fleet import fleet
+
+        (folder / "fleet").mkdir()
+        with fleet(folder / "fleet", store, tasks.names, minutes=120):
+            yield lambda team: f"folder:{folder / 'fleet' / team.name}", store
+        return
     # Eight teams here are one address, and they do in minutes what takes weeks.
     fast = ["--rate-site", "0", "--rate-address", "0"]
     with (folder / "serve.log").open("w") as log:
@@ -145,12 +256,11 @@ def coordinator(folder: Path, tasks: gf.Tasks) -> Generator[tuple[str, str]]:
         )
     assert service.stdout is not None
     try:
-        for line in service.stdout:
-            if line.startswith("listening at "):
-                yield line.split()[-1], store
-                break
-        else:
+        said = (line.split() for line in service.stdout)
+        address = next((w[-1] for w in said if w[:1] == ["listening"]), None)
+        if address is None:
             raise SystemExit((folder / "serve.log").read_text())
+        yield lambda team: address, store
     finally:
         service.terminate()
         service.wait()
@@ -166,19 +276,24 @@ def host(*words: str) -> str:
 
 
 def together(
-    tasks: gf.Tasks, seed: int, initial: int, rounds: int, folder: Path
+    through: str,
+    tasks: gf.Tasks,
+    seed: int,
+    initial: int,
+    rounds: int,
+    folder: Path,
 ) -> list[Team]:
     """Run the eight teams through the service."""
     folder.mkdir()
-    teams = [Team(folder, tasks, n, seed) for n in range(tasks.num_agents)]
+    teams = [TEAMS[through](folder, tasks, n, seed) for n in range(tasks.num_agents)]
     away, back = rounds // 3, rounds // 3 + min(10, rounds // 2)
     late = min(10, rounds // 2)
-    with coordinator(folder, tasks) as (where, store):
+    with coordinator(folder, tasks, through) as (where, store):
 
         def join(team: Team) -> None:
             words = ["federation", "invite", "teams", team.name, "--store", store]
             code = host(*words).split()[0]
-            team.link = gf.connect(team.file, where, code=code)
+            team.link = gf.connect(team.file, where(team), code=code, patience=300.0)
 
         for team in teams:
             team.begin_alone(initial)
@@ -195,19 +310,23 @@ def together(
                 if team.name == AWAY and t == back:
                     join(team)
             for team in teams:
-                if team.link is not None:
-                    team.link.sync()
+                team.sync()
                 team.work()
         print(host("federation", "sites", "teams", "--store", store))
     return teams
 
 
 def alone(
-    tasks: gf.Tasks, seed: int, initial: int, rounds: int, folder: Path
+    through: str,
+    tasks: gf.Tasks,
+    seed: int,
+    initial: int,
+    rounds: int,
+    folder: Path,
 ) -> list[Team]:
     """Run the same eight teams without each other."""
     folder.mkdir()
-    teams = [Team(folder, tasks, n, seed) for n in range(tasks.num_agents)]
+    teams = [TEAMS[through](folder, tasks, n, seed) for n in range(tasks.num_agents)]
     for team in teams:
         team.begin_alone(initial)
         team.work(initial)
@@ -248,6 +367,9 @@ def main() -> int:
     parser.add_argument("--initial", type=int, default=6, help="runs before them")
     parser.add_argument("--seeds", type=int, default=1, help="repetitions")
     parser.add_argument("--out", type=Path, help="the picture (svg, png, pdf)")
+    parser.add_argument(
+        "--through", choices=TEAMS, default="own", help="whose loop the teams have"
+    )
     given = parser.parse_args()
     tasks, source = find_tasks()
     print(f"{source}; {given.initial} + {given.rounds} training runs of each team\n")
@@ -256,7 +378,8 @@ def main() -> int:
         for seed in range(given.seeds):
             for how, run in (("alone", alone), ("together", together)):
                 folder = Path(name) / f"{how}-{seed}"
-                runs[how].append(run(tasks, seed, given.initial, given.rounds, folder))
+                size = seed, given.initial, given.rounds, folder
+                runs[how].append(run(given.through, tasks, *size))
     curves = {
         how: np.array([[team.regrets for team in teams] for teams in found])
         for how, found in runs.items()

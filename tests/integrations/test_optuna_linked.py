@@ -226,6 +226,24 @@ def test_without_exchanges_only_the_file_is_touched(tmp_path):
     assert len(gf.Agent.load(tmp_path / "north.json").trials) == 3
 
 
+def test_a_site_may_join_and_leave_while_its_study_runs(tmp_path):
+    coordinator, file = make_coordinator(), tmp_path / "north.json"
+    setup = {"goal": "max", "method": "shape-ucb", "seed": 1, "initial": 2}
+    gf.Agent(SPACE, **setup).save(file)
+    study = optuna.create_study(direction="maximize", sampler=FederatedSampler(file))
+    study.optimize(objective(2.0), n_trials=3)
+    with pytest.raises(SettingsError, match="works alone"):
+        study.sampler.sync(study)
+    with serving(coordinator) as where:
+        link = gf.connect(file, where, code=coordinator.invite("north"))
+        study.optimize(objective(2.0), n_trials=1)
+        assert [sequence for _, sequence, _ in coordinator.applied] == [3]
+        link.leave()
+        study.optimize(objective(2.0), n_trials=1)
+        assert len(coordinator.applied) == 1
+    assert len(gf.Agent.load(file).trials) == 5
+
+
 def test_an_objective_that_does_not_fit_the_federation(tmp_path):
     coordinator = make_coordinator()
     with serving(coordinator) as where:

@@ -230,7 +230,7 @@ class FederatedSampler(BaseSampler):
 
     def __init__(
         self,
-        link: "Link | str | Path | None" = None,
+        site: "Link | str | Path | None" = None,
         *,
         space: Space | Mapping[str, BaseDistribution] | None = None,
         method: str | Method | None = None,
@@ -243,9 +243,10 @@ class FederatedSampler(BaseSampler):
         """Create a sampler.
 
         Args:
-            link: The link of a site that has joined a federation, from
-                `guidefbo.connect`, or its file; None: the study works alone. Space,
-                method and seed are then those of the site's file.
+            site: The link of a site that has joined a federation, from
+                `guidefbo.connect`, or the file of a site, linked now, later or never:
+                space, method and seed are then those of the file. None: the study has
+                an agent of its own, and works alone.
             space: What is decided together, from the first trial on; None: what all
                 finished trials have in common.
             method: Name of a method, or a record; None: `ucb`.
@@ -259,15 +260,17 @@ class FederatedSampler(BaseSampler):
         own = (space, method, seed, noise, initial, settings)
         self._lock = threading.RLock()
         self._exchanges = exchange
-        self._link = _open(link)
+        is_path = isinstance(site, str | Path)
+        self._link = None if is_path else site
+        self._file = Path(site) if is_path else site and site.places.file
         self._axes: _Axes | None = None
-        if self._link is not None:
+        if self._file is not None:
             if any(value is not None for value in own):
                 raise SettingsError(
-                    "space, method, seed, noise, initial and settings of a linked site "
-                    f"are in its file {self._link.places.file}; leave them out here."
+                    "space, method, seed, noise, initial and settings of a site are in "
+                    f"its file {self._file}; leave them out here."
                 )
-            agent = Agent.load(self._link.places.file)
+            agent = Agent.load(self._file)
             seed, space = agent.setup.seed, agent.space
         seed = secrets.randbits(32) if seed is None else seed
         self._streams = Streams(require_count("seed", seed, 0, MAX_SEED))
@@ -281,7 +284,7 @@ class FederatedSampler(BaseSampler):
             "noise": noise,
             "initial": initial,
         }
-        if self._link is None:
+        if self._file is None:
             # A mistake in the settings shows now and not in the first trial.
             Setup(space=Space(x=Float(0, 1)), goal="max", **self._setup)
 
@@ -317,12 +320,12 @@ class FederatedSampler(BaseSampler):
         with self._lock:
             others = study.get_trials(deepcopy=False)
             seen = _seen([t for t in others if t.number != trial.number], axes)
-            if self._link is None:
+            if self._file is None:
                 setup = Setup(space=axes.space, goal=goal, **self._setup)
                 asked = Agent.of(setup, _entered(seen, setup)).ask()
                 values = axes.by_name(asked.values) | fixed
             else:
-                asked, values = self._ask_file(self._link, goal, seen, axes, fixed)
+                asked, values = self._ask_file(self._file, goal, seen, axes, fixed)
             form = {
                 "values": values,
                 "origin": str(asked.origin),
@@ -368,8 +371,8 @@ class FederatedSampler(BaseSampler):
         state: OptunaState,
         values: Sequence[float] | None,
     ) -> None:
-        """Write what came of a trial into a linked site's file; nothing is sent."""
-        if self._link is None or self._axes is None:
+        """Write what came of a trial into the site's file; nothing is sent."""
+        if self._file is None or self._axes is None:
             return
         ended = FrozenTrial(
             number=trial.number,
@@ -389,8 +392,7 @@ class FederatedSampler(BaseSampler):
         except SpaceError as error:
             if state == OptunaState.COMPLETE:
                 warnings.warn(
-                    f"Trial {trial.number} is not told to {self._link.places.file}: "
-                    f"{error}",
+                    f"Trial {trial.number} is not told to {self._file}: {error}",
                     GuidanceWarning,
                     stacklevel=2,
                 )
@@ -398,7 +400,7 @@ class FederatedSampler(BaseSampler):
         with self._lock:
             trials = study.get_trials(deepcopy=False)
             now = [ended if t.number == trial.number else t for t in trials]
-            _tell(self._link.places.file, _seen(now, self._axes))
+            _tell(self._file, _seen(now, self._axes))
 
     def sync(self, study: Study) -> "Synced":
         """Hand over what the study has shown so far and take what the others say.
@@ -406,15 +408,16 @@ class FederatedSampler(BaseSampler):
         Every trial of a linked site begins with that; after the last one it is left to
         be done. An evaluation never runs inside it.
         """
-        if self._link is None or self._axes is None:
+        link = self._linked()
+        if link is None or self._axes is None:
             raise SettingsError(
                 "This sampler works alone. FederatedSampler(guidefbo.connect(...)) is "
                 "one that is linked."
             )
         with self._lock:
             seen = _seen(study.get_trials(deepcopy=False), self._axes)
-            _tell(self._link.places.file, seen)
-            return self._link.sync()
+            _tell(link.places.file, seen)
+            return link.sync()
 
     def reseed_rng(self) -> None:
         """Do nothing: random numbers are addressed by trial, and no two are alike."""
@@ -425,9 +428,22 @@ class FederatedSampler(BaseSampler):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.RLock())
 
+    def _linked(self) -> "Link | None":
+        """Return the site's link as it is now: a site may join and leave meanwhile."""
+        if self._file is None:
+            return None
+        from guidefbo.connect.places import Places
+
+        if not Places.of(self._file).link.exists():
+            return None
+        from guidefbo.connect.link import Link
+
+        fresh, given = Link(self._file), self._link
+        return given if given is not None and given.facts == fresh.facts else fresh
+
     def _ask_file(
         self,
-        link: "Link",
+        file: Path,
         goal: str,
         seen: Sequence[_Seen],
         axes: _Axes,
@@ -436,14 +452,14 @@ class FederatedSampler(BaseSampler):
         """Tell the agent's file what is new, exchange, and ask."""
         from guidefbo.connect.errors import ConnectError
 
-        file = link.places.file
         own = _tell(file, seen).goal
         if own != goal:
             raise SettingsError(
                 f"{file} has the goal {own}, and the study is after {goal}. Create the "
                 f"study with direction={'maximize' if own == 'max' else 'minimize'!r}."
             )
-        if self._exchanges:
+        link = self._linked() if self._exchanges else None
+        if link is not None:
             try:
                 trouble = link.sync().trouble
             except ConnectError as error:
@@ -461,14 +477,6 @@ class FederatedSampler(BaseSampler):
                 agent.abandon(asked)
                 agent.begin(axes.whole(values))
         return asked, values
-
-
-def _open(link: "Link | str | Path | None") -> "Link | None":
-    if link is None or not isinstance(link, str | Path):
-        return link
-    from guidefbo.connect.link import Link
-
-    return Link(link)
 
 
 def _goal_of(study: Study) -> str:

@@ -1,0 +1,1 @@
+"""A Flower app that carries the letters of guidefbo's sites."""
