@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.decision.feasible import Limit, within
 from guidefbo.agent.decision.repeats import OnRepeat, ask_again, is_repeat
 from guidefbo.agent.decision.rule import Rule
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
@@ -120,6 +121,7 @@ class Policy:
         t: int,
         address: Address,
         missing: Missing | None = None,
+        limits: tuple[Limit, ...] = (),
     ) -> Point | None:
         """Return the next query, None where every point found is forbidden.
 
@@ -130,6 +132,7 @@ class Policy:
             address: Names the randomness.
             missing: Points whose values are not there; None where rounds are
                 synchronous and nothing fails.
+            limits: Models of further outcomes that must keep a limit.
         """
         local, forbids = fitted.posterior, None
         if missing is not None:
@@ -140,6 +143,8 @@ class Policy:
             near = np.vstack([near, best_points(fitted)])
             forbids = missing.forbids
         acquisition = self.rule.acquisition(posterior, address.at(Purpose.RULE))
+        if limits:
+            acquisition = within(acquisition, fitted.data.X, limits)
         x = maximise_acquisition(
             acquisition,
             self.domain,
@@ -151,6 +156,14 @@ class Policy:
         if x is None or not is_repeat(x, fitted.data.X):
             return x
         return self.on_repeat(x, self.domain, address.at(Purpose.REPEAT), forbids)
+
+    def limit(self, fitted: Fitted) -> Limit:
+        """Return the limit of an outcome, from the model of how far it keeps it."""
+        posterior: Posterior = fitted.posterior
+        if self.domain.is_discrete:
+            posterior = SnappedPosterior(inner=posterior, domain=self.domain)
+        threshold = float(fitted.units.to_model(np.zeros(1))[0])
+        return Limit(posterior=posterior, threshold=threshold)
 
     def _landmarks(self, aimed: Any) -> Points:
         """Return the places a packet names, brought into the domain."""

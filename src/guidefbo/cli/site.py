@@ -136,6 +136,14 @@ def init(
             "rounds after each other, with a method that compares; 0: never."
         ),
     ] = 3,
+    outcome: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIMIT",
+            help="A further measured outcome with a limit, as 'impurity [%] <= 2'; may "
+            "be repeated.",
+        ),
+    ] = None,
     objective: Annotated[
         str | None,
         typer.Option(help="Name of what is optimised, for tables and pictures."),
@@ -167,6 +175,7 @@ def init(
     with sentences():
         from guidefbo.cli.create import EXAMPLE, create
         from guidefbo.cli.table import Reading, read_columns
+        from guidefbo.site.outcome import Outcome
 
         if example:
             typer.echo(EXAMPLE, nl=False)
@@ -198,6 +207,7 @@ def init(
                 federation=federation,
                 overshoot=overshoot,
                 patience=patience,
+                outcomes=[Outcome.parse(text) for text in outcome or []],
                 objective=objective,
                 unit=unit,
             )
@@ -248,8 +258,9 @@ def tell(
         typer.Argument(
             metavar="ID VALUE [NAME=VALUE ...] ...",
             help="The trial's id, or name=value,name=value of a result of your own; "
-            "the observed value, which may be negative; then what was run at another "
-            "value than asked, as temperature=109. Several trials may follow each "
+            "the observed value, which may be negative; then outcomes with a limit, as "
+            "impurity=1.4, and what was run at another value than asked, as "
+            "temperature=109. Several trials may follow each "
             "other, all or none.",
         ),
     ] = None,

@@ -88,6 +88,7 @@ def _model_point(
             round_of(setup, book),
             setup.address(book.next_id),
             missing,
+            learner.limits(),
         )
         return None if x is None or not np.isfinite(x).all() else x
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from guidefbo.agent.dataset import MAX_VALUE
 from guidefbo.agent.policy import Policy
@@ -30,6 +30,7 @@ from guidefbo.methods.registry import find_method
 from guidefbo.server.side import ServerSide
 from guidefbo.site.guidance import Door
 from guidefbo.site.labels import VALUE, Labels
+from guidefbo.site.outcome import MAX_OUTCOMES, Outcome
 from guidefbo.wire.envelope import Terms
 
 MAX_RESULTS = 10**9
@@ -44,7 +45,7 @@ COUNTS = (
 """Whole numbers of a setup, the least and the most each may be."""
 MAX_DESIGN = 10**7
 """Most numbers in the initial designs of a federation: all of them are laid out."""
-LATER = frozenset({"overshoot", "patience", "objective", "unit"})
+LATER = frozenset({"overshoot", "patience", "outcomes", "objective", "unit"})
 """Fields that files of version 2 do not have; their defaults are what was meant."""
 MIN_INITIAL = 5
 MAX_INITIAL = 20
@@ -86,6 +87,8 @@ class Setup:
     patience: int = 3
     """The site works alone once its own data spoke against the others in so many rounds
     after each other; 0: never."""
+    outcomes: tuple[Outcome, ...] = ()
+    """Further measured outcomes that must keep a limit."""
     objective: str | None = None
     """Name of what is optimised, for people."""
     unit: str | None = None
@@ -133,6 +136,19 @@ class Setup:
             raise SettingsError(
                 f"The objective cannot have the name of a parameter, {self.objective}."
             )
+        self._set("outcomes", tuple(self.outcomes))
+        names = [o.name for o in self.outcomes if isinstance(o, Outcome)]
+        named = [] if self.objective is None else [self.objective]
+        taken = [*self.space.parameters, *named, *names]
+        if not (
+            len(names) == len(self.outcomes) <= MAX_OUTCOMES
+            and len(set(taken)) == len(taken)
+        ):
+            raise SettingsError(
+                f"outcomes must be at most {MAX_OUTCOMES} guidefbo.Outcome, each with "
+                "a name of its own that no parameter and not the objective has, got "
+                f"{shown(self.outcomes)}."
+            )
         require_share("overshoot", self.overshoot)
         self._set("overshoot", float(self.overshoot))
         self._set("noise", plain(self.noise))
@@ -159,7 +175,8 @@ class Setup:
         """Names and units, as people read them."""
         units = {name: p.unit for name, p in self.space.parameters.items()}
         name = VALUE if self.objective is None else self.objective
-        return Labels(units=units, objective=name, unit=self.unit)
+        outcomes = {outcome.name: outcome.unit for outcome in self.outcomes}
+        return Labels(units=units, objective=name, unit=self.unit, outcomes=outcomes)
 
     @property
     def streams(self) -> Streams:
@@ -208,6 +225,7 @@ class Setup:
         return form | {
             "space": space_to_form(self.space),
             "settings": dict(self.settings),
+            "outcomes": [outcome.to_form() for outcome in self.outcomes],
         }
 
     @classmethod
@@ -223,6 +241,11 @@ class Setup:
             )
         arguments: dict[str, Any] = dict(form)
         arguments["space"] = space_from_form(form["space"])
+        outcomes = form.get("outcomes", [])
+        if not isinstance(outcomes, list):
+            raise SettingsError(f"outcomes must be a list, got {shown(outcomes)}.")
+        items = cast(list[Any], outcomes)
+        arguments["outcomes"] = tuple(map(Outcome.from_form, items))
         return cls(**arguments)
 
 
