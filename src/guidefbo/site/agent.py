@@ -120,7 +120,7 @@ class Agent:
         self._setup = setup
         self._policy = setup.policy()
         self._guidance = guidance
-        self._book = Book(setup.space, setup.goal, setup.expire_after)
+        self._book = Book(setup.space, setup.goal, setup.expire_after, setup.overshoot)
         self._learner = Learner(self._policy, self._book, setup.outcomes)
         self._files: dict[Path, str] = {}
         self._held: Path | None = None
@@ -307,6 +307,24 @@ class Agent:
         )
         self._guidance = Guidance(reason="the site was renamed")
 
+    def change(self, **changes: Any) -> list[str]:
+        """Change what is searched and say how; results stay. See `site.change`.
+
+        Args:
+            changes: Any of bounds={"heat": (30, 130)}, add_options={"drug": ["c"]},
+                and of this site's own limits within={"heat": (40, 100)},
+                without={"drug": ["a"]}, fix={"load": 1.0}, free=["load"].
+        """
+        from guidefbo.site.change import changed_setup, held_after
+
+        setup, lines = changed_setup(self._setup, **changes)
+        kept = self._book.trials, self._files, self._held
+        self._begin(setup, held_after(self._guidance, self._setup, setup))
+        trials, self._files, self._held = kept
+        for trial in trials:
+            self._book.enter(trial)
+        return lines
+
     def save(
         self,
         path: str | Path,
@@ -386,9 +404,8 @@ class Agent:
                 agent._held = None
 
     def to_frame(self) -> Any:
-        """Return all trials as a table: states, values, times, what the model expects.
+        """Return all trials as a table: a pandas DataFrame, or columns without pandas.
 
-        A pandas DataFrame where pandas is installed, and else a dictionary of columns.
         A number that is not known is NaN.
         """
         from guidefbo.site.table import frame_of
@@ -406,12 +423,8 @@ class Agent:
         return draw_agent(self, path)
 
     def __str__(self) -> str:
-        counts = {
-            state: len(self._book.in_state(state))
-            for state in TrialState
-            if self._book.in_state(state)
-        }
-        states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "none"
+        counts = {state: len(self._book.in_state(state)) for state in TrialState}
+        states = ", ".join(f"{n} {state}" for state, n in counts.items() if n) or "none"
         head = f"{self._setup.method}, goal {self.goal}: trials: {states}"
         best, guidance = self.best(), self.guidance
         said = best.text(self._setup.labels) if best else "no result yet"

@@ -10,7 +10,7 @@ from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.missing import Missing
 from guidefbo.core.arrays import Point, Points
 from guidefbo.core.checks import is_whole_number, shown
-from guidefbo.core.errors import DataError
+from guidefbo.core.errors import DataError, SpaceError
 from guidefbo.core.space.goal import SIGNS
 from guidefbo.core.space.space import Space
 from guidefbo.site.outcome import Outcome
@@ -25,13 +25,25 @@ MIN_FAILED_RADIUS = 0.005
 class Book:
     """Trials by id; entries are added and states move on, nothing is erased."""
 
-    def __init__(self, space: Space, goal: str, expire_after: int) -> None:
-        """Open an empty book."""
+    def __init__(
+        self, space: Space, goal: str, expire_after: int, overshoot: float = np.inf
+    ) -> None:
+        """Open an empty book.
+
+        Args:
+            space: The search space.
+            goal: Either max or min.
+            expire_after: A pending trial expires so many results after it is due.
+            overshoot: Results farther outside the space, as a share of the ranges, are
+                kept and not modelled: the space was another one when they were told.
+        """
         self._space = space
         self._goal = goal
         self._expire_after = expire_after
+        self._overshoot = overshoot
         self._trials: dict[int, Trial] = {}
         self._points: dict[int, Point] = {}
+        self._outside: set[int] = set()
         self.num_told = 0
 
     @property
@@ -53,6 +65,11 @@ class Book:
     def in_state(self, state: TrialState) -> list[Trial]:
         """Return the trials in a state, by id."""
         return [trial for trial in self._trials.values() if trial.state == state]
+
+    def results(self) -> list[Trial]:
+        """Return the trials with a value that lie in the space, by id."""
+        done = self.in_state(TrialState.DONE)
+        return [trial for trial in done if trial.id not in self._outside]
 
     def results_since(self, order: int) -> int:
         """Return how many results came after a number of things told.
@@ -149,7 +166,7 @@ class Book:
 
     def data(self) -> Dataset:
         """Return the observations, higher is better, in the order of the trials."""
-        done = self.in_state(TrialState.DONE)
+        done = self.results()
         sign = SIGNS[self._goal]
         y = np.array([sign * float(t.value) for t in done if t.value is not None])
         std = np.array([np.nan if t.std is None else t.std for t in done])
@@ -161,11 +178,7 @@ class Book:
 
         Larger is better, and from 0 on the limit is kept.
         """
-        known = [
-            trial
-            for trial in self.in_state(TrialState.DONE)
-            if outcome.name in trial.outcomes
-        ]
+        known = [trial for trial in self.results() if outcome.name in trial.outcomes]
         if not known:
             return None
         y = [outcome.slack(trial.outcomes[outcome.name]) for trial in known]
@@ -196,8 +209,15 @@ class Book:
         return np.array(rows).reshape(-1, self._space.dim)
 
     def _put(self, trial: Trial) -> None:
-        # Bounds are checked where values come in; beyond them, a bound is meant.
-        self._points[trial.id] = self._space.to_unit(trial.as_run, overshoot=np.inf)
+        run = trial.as_run
+        self._outside.discard(trial.id)
+        try:
+            x = self._space.to_unit(run, overshoot=self._overshoot)
+        except SpaceError:
+            # Told when the space was another one.
+            x = self._space.to_unit(run, overshoot=np.inf)
+            self._outside.add(trial.id)
+        self._points[trial.id] = x
         self._trials[trial.id] = trial
 
     def _expire(self) -> None:

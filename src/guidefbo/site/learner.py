@@ -16,7 +16,7 @@ from guidefbo.site.book import Book
 from guidefbo.site.guidance import Guidance, GuidanceState
 from guidefbo.site.judgement import Judgement
 from guidefbo.site.outcome import Outcome
-from guidefbo.site.trial import Best, Trial, TrialState
+from guidefbo.site.trial import Best, Trial
 
 NUMERICAL = (ArithmeticError, np.linalg.LinAlgError, NumericalError)
 """What a computation on difficult data may raise."""
@@ -77,7 +77,7 @@ class Learner:
     @property
     def fitted(self) -> Fitted | None:
         """The model of what was told so far, None where there is none to be had."""
-        if not self._book.in_state(TrialState.DONE):
+        if not self._book.results():
             return None
         try:
             fitted = self.fit()
@@ -117,7 +117,7 @@ class Learner:
 
     def best(self, goal: str) -> Best | None:
         """Return the observed point of best posterior mean; None without a result."""
-        done = self._book.in_state(TrialState.DONE)
+        done = self._book.results()
         if not done:
             return None
         sign = SIGNS[goal]

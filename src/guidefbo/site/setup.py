@@ -23,6 +23,7 @@ from guidefbo.core.space.form import fingerprint, space_from_form, space_to_form
 from guidefbo.core.space.goal import require_goal
 from guidefbo.core.space.labels import check_label
 from guidefbo.core.space.overshoot import OVERSHOOT
+from guidefbo.core.space.region import Region
 from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Address, Streams
 from guidefbo.methods.record import Method
@@ -45,7 +46,19 @@ COUNTS = (
 """Whole numbers of a setup, the least and the most each may be."""
 MAX_DESIGN = 10**7
 """Most numbers in the initial designs of a federation: all of them are laid out."""
-LATER = frozenset({"overshoot", "patience", "outcomes", "objective", "unit"})
+LATER = frozenset(
+    {
+        "overshoot",
+        "patience",
+        "outcomes",
+        "within",
+        "without",
+        "fixed",
+        "former",
+        "objective",
+        "unit",
+    }
+)
 """Fields that files of version 2 do not have; their defaults are what was meant."""
 MIN_INITIAL = 5
 MAX_INITIAL = 20
@@ -89,6 +102,18 @@ class Setup:
     after each other; 0: never."""
     outcomes: tuple[Outcome, ...] = ()
     """Further measured outcomes that must keep a limit."""
+    within: Mapping[str, tuple[float, float]] = field(
+        default_factory=dict[str, tuple[float, float]]
+    )
+    """Narrower bounds that this site keeps when it asks, by name."""
+    without: Mapping[str, tuple[Any, ...]] = field(
+        default_factory=dict[str, tuple[Any, ...]]
+    )
+    """Options that this site never asks for, by name."""
+    fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Values that this site always asks for, by name."""
+    former: tuple[Space, ...] = ()
+    """The space as it was before it was changed, the oldest first."""
     objective: str | None = None
     """Name of what is optimised, for people."""
     unit: str | None = None
@@ -149,6 +174,13 @@ class Setup:
                 "a name of its own that no parameter and not the objective has, got "
                 f"{shown(self.outcomes)}."
             )
+        for name in ("within", "without", "fixed"):
+            given = getattr(self, name)
+            if not isinstance(given, Mapping):
+                raise SettingsError(f"{name} must hold limits by name, got {given!r}.")
+        self._set("within", {n: tuple(ends) for n, ends in self.within.items()})
+        self._set("without", {n: tuple(gone) for n, gone in self.without.items()})
+        _ = self.region  # Refused here, not at the first question.
         require_share("overshoot", self.overshoot)
         self._set("overshoot", float(self.overshoot))
         self._set("noise", plain(self.noise))
@@ -177,6 +209,19 @@ class Setup:
         name = VALUE if self.objective is None else self.objective
         outcomes = {outcome.name: outcome.unit for outcome in self.outcomes}
         return Labels(units=units, objective=name, unit=self.unit, outcomes=outcomes)
+
+    @property
+    def region(self) -> Region | None:
+        """The part of the space that is asked, None where that is all of it."""
+        if not (self.within or self.without or self.fixed):
+            return None
+        limits = {"within": self.within, "without": self.without, "fixed": self.fixed}
+        return Region.of(self.space, **limits)
+
+    @property
+    def version(self) -> int:
+        """How often the space was changed, and one."""
+        return len(self.former) + 1
 
     @property
     def streams(self) -> Streams:
@@ -226,6 +271,10 @@ class Setup:
             "space": space_to_form(self.space),
             "settings": dict(self.settings),
             "outcomes": [outcome.to_form() for outcome in self.outcomes],
+            "within": {name: list(ends) for name, ends in self.within.items()},
+            "without": {name: list(gone) for name, gone in self.without.items()},
+            "fixed": dict(self.fixed),
+            "former": [space_to_form(space) for space in self.former],
         }
 
     @classmethod
@@ -241,6 +290,10 @@ class Setup:
             )
         arguments: dict[str, Any] = dict(form)
         arguments["space"] = space_from_form(form["space"])
+        former = form.get("former", [])
+        if not isinstance(former, list):
+            raise SettingsError(f"former must be a list, got {shown(former)}.")
+        arguments["former"] = tuple(map(space_from_form, cast(list[Any], former)))
         outcomes = form.get("outcomes", [])
         if not isinstance(outcomes, list):
             raise SettingsError(f"outcomes must be a list, got {shown(outcomes)}.")

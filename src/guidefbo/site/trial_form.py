@@ -1,11 +1,12 @@
 """Trials as plain data, for an agent's file: every field checked when read."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, cast
 
 from guidefbo.core.checks import is_finite_number, require_count, require_share, shown
-from guidefbo.core.errors import DataError
+from guidefbo.core.errors import DataError, SpaceError
 from guidefbo.site.outcome import check_outcomes
 from guidefbo.site.setup import Setup
 from guidefbo.site.trial import (
@@ -101,7 +102,10 @@ def trial_from_form(form: Any, expected_id: int, setup: Setup) -> Trial:
 
 
 def _values(form: Any, setup: Setup) -> dict[str, Any]:
-    """Return values of the right kinds, perhaps run a little beyond their bounds."""
+    """Return values of the space as it is or was, perhaps a little beyond bounds."""
+    for space in setup.former:
+        with suppress(SpaceError):
+            return space.clean(form, overshoot=setup.overshoot)
     return setup.space.clean(form, overshoot=setup.overshoot)
 
 
