@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from guidefbo.simulation.optimize import optimize as optimize
     from guidefbo.simulation.simulate import simulate as simulate
     from guidefbo.site.agent import Agent as Agent
+    from guidefbo.site.outcome import Outcome as Outcome
 
 __version__ = "0.1.0"
 
@@ -52,6 +53,7 @@ _HOMES = {
     "SumTo": "guidefbo.core.space.constraints",
     "SyntheticFunction": "guidefbo.problems.synthetic.function",
     "Method": "guidefbo.methods.record",
+    "Outcome": "guidefbo.site.outcome",
     "Rule": "guidefbo.methods.record",
     "Strategy": "guidefbo.methods.record",
     "Tasks": "guidefbo.problems.own",
@@ -70,6 +72,7 @@ __all__ = [
     "Float",
     "Int",
     "Method",
+    "Outcome",
     "Rule",
     "Space",
     "Strategy",

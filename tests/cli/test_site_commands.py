@@ -527,6 +527,7 @@ def test_misspelt_option_in_a_real_process(tmp_path):
         ("show", ["guidefbo show site.json --trials", "--json"]),
         ("plot", ["guidefbo plot site.json -o site.png"]),
         ("export", ["guidefbo export site.json -o trials.csv"]),
+        ("change", ["guidefbo change site.json --bounds", "--without", "--fix"]),
         ("upload", ["guidefbo upload site.json -o", "Exit code 3"]),
         ("receive", ["guidefbo receive site.json", "Exit code 3"]),
         ("merge", ["guidefbo merge a.json b.json", "--out-dir", "--round"]),

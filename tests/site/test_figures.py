@@ -347,7 +347,7 @@ def test_the_figure_says_what_it_shows(tmp_path):
     text = words(agent.plot(tmp_path / "agent.pdf"))
     assert (tmp_path / "agent.pdf").read_bytes().startswith(b"%PDF")
     for word in (
-        "guide-ucb, goal: max, 11 results, 1 failed, 1 pending",
+        "site-0: max value (guide-ucb), 11 results, 1 failed, 1 pending",
         "initial design",
         "own",
         "failed",

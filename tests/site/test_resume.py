@@ -128,7 +128,7 @@ def test_file_is_strict_json_that_a_person_can_read(tmp_path):
         raise AssertionError(name)
 
     form = json.loads(text, parse_constant=refuse)
-    assert (form["format"], form["version"]) == ("guidefbo-agent", 2)
+    assert (form["format"], form["version"]) == ("guidefbo-agent", 3)
     assert form["setup"]["goal"] == "min"
     assert len(text.splitlines()) > 50
 
@@ -246,7 +246,7 @@ def test_truncated_file_is_refused(whole, tmp_path):
             load_text(tmp_path, body[:length])
 
 
-@pytest.mark.parametrize("version", [3, 0, 99, "1", None, -1, 1.5, True, 1.0])
+@pytest.mark.parametrize("version", [4, 0, 99, "1", None, -1, 1.5, True, 1.0])
 def test_other_version_is_refused(version, whole, tmp_path):
     form = json.loads(whole) | {"version": version}
     with pytest.raises(AgentFileError, match=r"expected version 3, got .*upgrade"):

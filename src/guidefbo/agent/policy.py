@@ -6,14 +6,22 @@ the agent of a real site, `guidefbo.Agent`; both call the same policy.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from guidefbo.agent.dataset import Dataset
+from guidefbo.agent.decision.feasible import Limit, within
+from guidefbo.agent.decision.regional import RegionalAcquisition
 from guidefbo.agent.decision.repeats import OnRepeat, ask_again, is_repeat
 from guidefbo.agent.decision.rule import Rule
-from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
+from guidefbo.agent.decision.search import (
+    Forbids,
+    SearchSettings,
+    maximise_acquisition,
+)
 from guidefbo.agent.missing import Missing, imagine
 from guidefbo.agent.side import AgentSide, Aiming, Alone, Judging, Pointing, Studying
 from guidefbo.agent.surrogate.gp import GaussianProcess
@@ -22,6 +30,7 @@ from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.agent.surrogate.snapped import SnappedPosterior
 from guidefbo.core.arrays import Point, Points
 from guidefbo.core.domain import Domain
+from guidefbo.core.space.region import Reals, Region
 from guidefbo.core.streams import Address, Purpose
 from guidefbo.wire.envelope import Message
 
@@ -120,6 +129,8 @@ class Policy:
         t: int,
         address: Address,
         missing: Missing | None = None,
+        limits: tuple[Limit, ...] = (),
+        region: Region | None = None,
     ) -> Point | None:
         """Return the next query, None where every point found is forbidden.
 
@@ -130,6 +141,8 @@ class Policy:
             address: Names the randomness.
             missing: Points whose values are not there; None where rounds are
                 synchronous and nothing fails.
+            limits: Models of further outcomes that must keep a limit.
+            region: The part of the domain that may be asked; None: all of it.
         """
         local, forbids = fitted.posterior, None
         if missing is not None:
@@ -140,17 +153,34 @@ class Policy:
             near = np.vstack([near, best_points(fitted)])
             forbids = missing.forbids
         acquisition = self.rule.acquisition(posterior, address.at(Purpose.RULE))
+        if limits:
+            acquisition = within(acquisition, fitted.data.X, limits)
+        if region is not None:
+            acquisition = RegionalAcquisition(inner=acquisition, region=region)
+            forbids = None if forbids is None else partial(_forbids, forbids, region)
+            near = region.pull(near)
+        domain = self.domain if region is None else region.domain
         x = maximise_acquisition(
             acquisition,
-            self.domain,
+            domain,
             self.search,
             address.at(Purpose.SEARCH),
             near=near,
             forbids=forbids,
         )
-        if x is None or not is_repeat(x, fitted.data.X):
-            return x
-        return self.on_repeat(x, self.domain, address.at(Purpose.REPEAT), forbids)
+        whole = _whole(x, region)
+        if x is None or whole is None or not is_repeat(whole, fitted.data.X):
+            return whole
+        x = self.on_repeat(x, domain, address.at(Purpose.REPEAT), forbids)
+        return _whole(x, region)
+
+    def limit(self, fitted: Fitted) -> Limit:
+        """Return the limit of an outcome, from the model of how far it keeps it."""
+        posterior: Posterior = fitted.posterior
+        if self.domain.is_discrete:
+            posterior = SnappedPosterior(inner=posterior, domain=self.domain)
+        threshold = float(fitted.units.to_model(np.zeros(1))[0])
+        return Limit(posterior=posterior, threshold=threshold)
 
     def _landmarks(self, aimed: Any) -> Points:
         """Return the places a packet names, brought into the domain."""
@@ -160,6 +190,14 @@ class Policy:
         if places is None:
             return np.empty((0, self.domain.dim))
         return self.domain.admit(places)
+
+
+def _whole(x: Reals | None, region: Region | None) -> Reals | None:
+    return x if x is None or region is None else region.embed(x[None])[0]
+
+
+def _forbids(forbids: Forbids, region: Region, Z: Reals) -> NDArray[np.bool_]:
+    return forbids(region.embed(Z))
 
 
 def best_points(fitted: Fitted) -> Points:

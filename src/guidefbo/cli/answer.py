@@ -41,7 +41,7 @@ class Told:
     value: str | None
     """The observation, None where it failed."""
     more: tuple[str, ...]
-    """Further name=value words: what was run at another value than asked."""
+    """Further name=value words: measured outcomes, and what was run otherwise."""
 
 
 def check_call(
@@ -137,10 +137,18 @@ def _tell_one(
     run: dict[str, str] = {}
     for word in one.more:
         run |= read_pairs(word)
+    names = [outcome.name for outcome in agent.setup.outcomes]
+    outcomes = {n: read_number(run.pop(n), n) for n in names if n in run}
     values = read_values(run, agent.space, some=True) if run else None
     before = {trial.id: trial for trial in agent.trials}
     trial = agent.tell(
-        target, value, std=std, failed=failed, values=values, outside=outside
+        target,
+        value,
+        std=std,
+        failed=failed,
+        values=values,
+        outcomes=outcomes,
+        outside=outside,
     )
     old, said = before.get(trial.id), trial.text(agent.setup.labels)
     if old is None or not old.records:

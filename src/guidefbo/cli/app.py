@@ -10,6 +10,7 @@ from guidefbo.cli import (
     data,
     federated,
     host,
+    pictures,
     problems,
     serve,
     site,
@@ -34,6 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 site.register(app)
+pictures.register(app)
 between_sites.register(app)
 federated.register(app)
 serve.register(app)

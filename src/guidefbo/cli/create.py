@@ -172,6 +172,7 @@ def summary(agent: Agent, file: Path) -> list[str]:
         *_objective_line(setup),
         *(f"parameter {n}: {describe(p)}" for n, p in space.parameters.items()),
         *(f"constraint: {constraint}" for constraint in space.constraints),
+        *(f"limit: {outcome}" for outcome in setup.outcomes),
         f"method: {setup.method}{shown_settings(agent)}",
         f"seed: {setup.seed}",
         f"site: {setup.site} in the federation {setup.federation}",

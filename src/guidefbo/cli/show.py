@@ -26,6 +26,7 @@ def show_text(agent: Agent, file: Path) -> list[str]:
     return [
         f"{file}",
         f"goal: {agent.goal}{_objective(setup.labels)}",
+        *(f"limit: {outcome}" for outcome in setup.outcomes),
         f"method: {setup.method}{shown_settings(agent)}",
         f"seed: {setup.seed}",
         f"site: {setup.site} in the federation {setup.federation}",
@@ -71,6 +72,7 @@ def show_json(agent: Agent, *, trials: bool) -> str:
         "federation": setup.federation,
         "objective": setup.objective,
         "unit": setup.unit,
+        "outcomes": [outcome.to_form() for outcome in setup.outcomes],
         "noise": setup.noise,
         "agent_id": setup.agent_id,
         "num_agents": setup.num_agents,
@@ -140,8 +142,9 @@ def print_trials(agent: Agent, console: Console) -> None:
     """Print every trial: a table on a terminal, tabs between cells elsewhere."""
     labels = agent.setup.labels
     header = ["id", "state", "how", *map(labels.parameter, agent.space.parameters)]
-    header += [f"{labels.column} ({agent.goal})", "std", "note"]
-    rows = [_cells(trial) for trial in agent.trials]
+    outcomes = agent.setup.outcomes
+    header += [f"{labels.column} ({agent.goal})", "std", *map(str, outcomes), "note"]
+    rows = [_cells(trial, [o.name for o in outcomes]) for trial in agent.trials]
     if not console.is_terminal:
         for cells in (header, *rows):
             plain = (" ".join(cell.split()) for cell in cells)
@@ -161,7 +164,7 @@ def print_trials(agent: Agent, console: Console) -> None:
     Console(file=console.file, force_terminal=True, width=width).print(table)
 
 
-def _cells(trial: Trial) -> list[str]:
+def _cells(trial: Trial, outcomes: list[str]) -> list[str]:
     notes = [trial.failed] if trial.failed is not None else []
     if changed := trial.changed:
         asked = ", ".join(f"{k}={shown_value(v)}" for k, v in changed.items())
@@ -175,6 +178,7 @@ def _cells(trial: Trial) -> list[str]:
         *map(shown_value, trial.as_run.values()),
         "" if trial.value is None else f"{trial.value:.6g}",
         "" if trial.std is None else f"{trial.std:.3g}",
+        *(f"{trial.outcomes[o]:.6g}" if o in trial.outcomes else "" for o in outcomes),
         "; ".join(notes),
     ]
 
@@ -193,6 +197,7 @@ def _best_form(best: Best) -> dict[str, Any]:
         "values": dict(best.values),
         "mean": best.mean,
         "std": best.std,
+        "keeps_limits": best.keeps_limits,
         "observed": {
             "id": best.observed.id,
             "values": dict(best.observed.as_run),
@@ -207,6 +212,7 @@ def _told_form(trial: Trial) -> dict[str, Any]:
         "state": str(trial.state),
         "value": trial.value,
         "std": trial.std,
+        "outcomes": dict(trial.outcomes),
         "failed": trial.failed,
         "records": [record_to_form(record) for record in trial.records],
     }

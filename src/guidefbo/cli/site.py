@@ -1,4 +1,4 @@
-"""The commands of one site: init, ask, tell, abandon, show, plot, export.
+"""The commands of one site: init, ask, tell, abandon, show, change.
 
 Each call is a process of its own that holds the agent's file while it changes it.
 What is heavy is imported when a command runs, so that help comes at once.
@@ -62,8 +62,11 @@ def register(app: typer.Typer) -> None:
     )(tell)
     app.command(epilog="Example: guidefbo abandon site.json 3")(abandon)
     app.command(epilog="Example: guidefbo show site.json --trials")(show)
-    app.command(epilog="Example: guidefbo plot site.json -o site.png")(plot)
-    app.command(epilog="Example: guidefbo export site.json -o trials.csv")(export)
+    app.command(
+        epilog="Examples: guidefbo change site.json --bounds temperature=30,130 "
+        "--add-option catalyst=P3 --fix loading=1.0; guidefbo change site.json "
+        "--without catalyst=P1-L3"
+    )(change)
 
 
 def init(
@@ -136,6 +139,14 @@ def init(
             "rounds after each other, with a method that compares; 0: never."
         ),
     ] = 3,
+    outcome: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIMIT",
+            help="A further measured outcome with a limit, as 'impurity [%] <= 2'; may "
+            "be repeated.",
+        ),
+    ] = None,
     objective: Annotated[
         str | None,
         typer.Option(help="Name of what is optimised, for tables and pictures."),
@@ -167,6 +178,7 @@ def init(
     with sentences():
         from guidefbo.cli.create import EXAMPLE, create
         from guidefbo.cli.table import Reading, read_columns
+        from guidefbo.site.outcome import Outcome
 
         if example:
             typer.echo(EXAMPLE, nl=False)
@@ -198,6 +210,7 @@ def init(
                 federation=federation,
                 overshoot=overshoot,
                 patience=patience,
+                outcomes=[Outcome.parse(text) for text in outcome or []],
                 objective=objective,
                 unit=unit,
             )
@@ -248,8 +261,9 @@ def tell(
         typer.Argument(
             metavar="ID VALUE [NAME=VALUE ...] ...",
             help="The trial's id, or name=value,name=value of a result of your own; "
-            "the observed value, which may be negative; then what was run at another "
-            "value than asked, as temperature=109. Several trials may follow each "
+            "the observed value, which may be negative; then outcomes with a limit, as "
+            "impurity=1.4, and what was run at another value than asked, as "
+            "temperature=109. Several trials may follow each "
             "other, all or none.",
         ),
     ] = None,
@@ -348,56 +362,54 @@ def show(
             print_trials(agent, console)
 
 
-def plot(
+def change(
     file: File,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", help="The picture (png, svg, pdf).")
-    ],
-) -> None:
-    """Draw progress and what the model has learnt; changes nothing."""
-    with sentences():
-        from guidefbo.cli.opened import check_output, refuse_agent
-        from guidefbo.site.agent import Agent
-
-        check_output(out, file)
-        refuse_agent(out)
-        agent = Agent.load(file)
-        agent.plot(out)
-        _say(f"wrote {out} (goal {agent.goal})")
-
-
-def export(
-    file: File,
-    out: Annotated[
-        Path | None,
+    bounds: Annotated[
+        list[str] | None,
         typer.Option(
-            "-o", "--out", help="The table (csv); printed where it is not said."
+            metavar="NAME=LOW,HIGH", help="New bounds of the shared space; repeatable."
         ),
     ] = None,
+    add_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=OPTION", help="A new option of the shared space; repeatable."
+        ),
+    ] = None,
+    within: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LOW,HIGH", help="Bounds that this site keeps; repeatable."
+        ),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=OPTION", help="An option this site lacks; repeatable."
+        ),
+    ] = None,
+    fix: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="A value this site always has; repeatable."
+        ),
+    ] = None,
+    free: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Lift this site's limits; repeatable."),
+    ] = None,
+    wait: Wait = 30.0,
 ) -> None:
-    """Write all trials as a table for a spreadsheet or a program; changes nothing.
+    """Change what is searched; results stay, later questions follow.
 
-    A row a trial: its state, when it was asked and told, what was run and what was
-    asked, the result, the guidance it was asked with, what the model expected and what
-    it says now. No cell is computed by a spreadsheet.
+    New bounds and options make a new version of the space, which all sites and their
+    coordinator need. What this site cannot run is its own affair: it is never asked for
+    it, and exchanges as before.
     """
     with sentences():
-        from guidefbo.cli.opened import check_output, refuse_agent
-        from guidefbo.core.files import write_atomically
-        from guidefbo.site.agent import Agent
-        from guidefbo.site.table import csv_of
+        from guidefbo.cli.changing import change_space
 
-        if out is not None:
-            check_output(out, file)
-            refuse_agent(out)
-        agent = Agent.load(file)
-        text = csv_of(agent)
-        if out is None:
-            typer.echo(text, nl=False)
-            return
-        # With the mark by which spreadsheets know UTF-8.
-        write_atomically(out, text.encode("utf-8-sig"))
-        _say(f"wrote {out}: {len(agent.trials)} trials (goal {agent.goal})")
+        _say(*change_space(file, wait, bounds, add_option, within, without, fix, free))
 
 
 def _say(*lines: str) -> None:

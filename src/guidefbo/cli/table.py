@@ -9,6 +9,7 @@ from typing import Any
 from guidefbo.cli.reading import is_shown_as, meant, read_number, read_values
 from guidefbo.core.checks import shown
 from guidefbo.core.errors import DataError, FedBOError, OutsideWarning, SettingsError
+from guidefbo.core.space.labels import labelled
 from guidefbo.core.table_text import as_written, read_cells
 from guidefbo.site.agent import Agent
 from guidefbo.site.as_run import KEEP
@@ -48,6 +49,8 @@ class Row:
     """Its standard deviation, where it is known."""
     failed: str | None
     """Why it failed."""
+    outcomes: dict[str, float]
+    """Further outcomes that were measured."""
 
 
 def read_columns(pairs: list[str]) -> dict[str, str]:
@@ -79,6 +82,7 @@ def tell_rows(
     labels = agent.setup.labels
     expected = [reading.columns.get(n, n) for n in (*names, VALUE, *OPTIONAL)]
     expected += [labels.column, labels.objective, *map(labels.parameter, names)]
+    expected += [word for o in agent.setup.outcomes for word in (o.name, o.label)]
     lines = read_cells(path, set(expected))
     header = _header(lines[0] if lines else [], path, agent, reading)
     before, told = agent.trials, list[Trial]()
@@ -109,7 +113,12 @@ def _tell(agent: Agent, row: Row, outside: str, where: str) -> Trial:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         trial = agent.tell(
-            target, row.value, std=row.std, failed=row.failed, outside=outside
+            target,
+            row.value,
+            std=row.std,
+            failed=row.failed,
+            outcomes=row.outcomes,
+            outside=outside,
         )
     for warning in caught:
         warnings.warn(f"{where}: {warning.message}", OutsideWarning, stacklevel=2)
@@ -154,6 +163,7 @@ def _header(
     required = [*names, VALUE]
     # A parameter of that name leaves no room for the column.
     optional = [name for name in OPTIONAL if name not in names]
+    optional += [outcome.name for outcome in agent.setup.outcomes]
     if unknown := reading.columns.keys() - {*required, *optional}:
         raise DataError(
             f"Expected columns for {', '.join((*required, *optional))}, got "
@@ -181,7 +191,8 @@ def _header(
 def _column(name: str, found: list[str], agent: Agent, reading: Reading) -> str:
     """Return the column of a name: as it was said, by its name, or with its unit."""
     labels = agent.setup.labels
-    with_unit = labels.column if name == VALUE else labels.parameter(name)
+    units = {**labels.units, **labels.outcomes}
+    with_unit = labels.column if name == VALUE else labelled(name, units.get(name))
     bare = labels.objective if name == VALUE else name
     for known in (reading.columns.get(name, name), with_unit, bare):
         if known in found or name in reading.columns:
@@ -202,4 +213,9 @@ def _read_row(header: dict[str, int], cells: list[str], agent: Agent) -> Row:
         value=read_number(texts[VALUE], VALUE) if texts[VALUE] else None,
         std=read_number(std, "std") if std else None,
         failed=failed or None,
+        outcomes={
+            o.name: read_number(texts[o.name], o.name)
+            for o in agent.setup.outcomes
+            if texts.get(o.name)
+        },
     )

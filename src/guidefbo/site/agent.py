@@ -4,26 +4,27 @@ It can be saved and loaded between calls.
 """
 
 import os
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, overload
 
 from guidefbo.agent.surrogate.model import Fitted
-from guidefbo.core.checks import is_whole_number, require_count, shown
+from guidefbo.core.checks import require_count, shown
 from guidefbo.core.errors import DataError
 from guidefbo.core.space.overshoot import OVERSHOOT
 from guidefbo.core.space.space import Space
 from guidefbo.methods.record import Method
 from guidefbo.site.as_run import KEEP, accepted, run_of
-from guidefbo.site.book import Book
+from guidefbo.site.book import Book, find_trial
 from guidefbo.site.choosing import next_point, round_of
 from guidefbo.site.exchange import doubted, in_use, take, upload_of
 from guidefbo.site.guidance import Guidance
 from guidefbo.site.learner import Learner
+from guidefbo.site.outcome import Outcome, check_outcomes
 from guidefbo.site.setup import Setup
-from guidefbo.site.trial import Best, Origin, Trial, TrialState, check_told, one_line
+from guidefbo.site.trial import Best, Trial, TrialState, check_told, one_line
 from guidefbo.wire.envelope import Upload
 
 MAX_BATCH = 10_000
@@ -58,6 +59,7 @@ class Agent:
         federation: str = "default",
         overshoot: float = OVERSHOOT,
         patience: int = 3,
+        outcomes: Sequence[Outcome] = (),
         objective: str | None = None,
         unit: str | None = None,
     ) -> None:
@@ -87,6 +89,8 @@ class Agent:
                 share of its range; the model takes such a result for one at the bound.
             patience: The site works alone once its own data spoke against the others in
                 so many rounds after each other, for methods that compare; 0: never.
+            outcomes: One to three further measured outcomes that must keep a limit;
+                each has a model of its own, and none leaves the site.
             objective: Name of what is optimised, for people; not part of any message.
             unit: What it is measured in.
         """
@@ -106,6 +110,7 @@ class Agent:
             federation=federation,
             overshoot=overshoot,
             patience=patience,
+            outcomes=tuple(outcomes),
             objective=objective,
             unit=unit,
         )
@@ -115,8 +120,8 @@ class Agent:
         self._setup = setup
         self._policy = setup.policy()
         self._guidance = guidance
-        self._book = Book(setup.space, setup.goal, setup.expire_after)
-        self._learner = Learner(self._policy, self._book)
+        self._book = Book(setup.space, setup.goal, setup.expire_after, setup.overshoot)
+        self._learner = Learner(self._policy, self._book, setup.outcomes)
         self._files: dict[Path, str] = {}
         self._held: Path | None = None
 
@@ -193,6 +198,7 @@ class Agent:
         std: float | None = None,
         failed: str | None = None,
         values: Mapping[str, Any] | None = None,
+        outcomes: Mapping[str, float] | None = None,
         outside: str = KEEP,
     ) -> Trial:
         """Tell what came of a trial, or bring a result of the site's own.
@@ -208,11 +214,13 @@ class Agent:
             failed: Why there is no value, instead of one; line breaks become blanks.
             values: What was really run, of all parameters or of those that differ from
                 what was asked; both are kept, and the model goes by what was run.
+            outcomes: Further outcomes that were measured, by name.
             outside: Whether values a little outside their bounds (the agent's
                 `overshoot`) are kept and counted at the bound, or refused: "keep" or
                 "refuse".
         """
         check_told(value, std, failed)
+        measured = check_outcomes(outcomes, self._setup.outcomes)
         run = None
         if isinstance(trial, Mapping):
             if values is not None:
@@ -220,15 +228,20 @@ class Agent:
                     "Values of your own are values as run: leave out values=, or name "
                     "the trial by its id."
                 )
-            known = self._find(accepted(trial, self._setup, outside))
+            known = find_trial(self._book, accepted(trial, self._setup, outside))
         else:
-            known = self._find(trial)
+            known = find_trial(self._book, trial)
             run = run_of(known, values, self._setup, outside)
         observed = None if value is None else float(value)
         spread = None if std is None else float(std)
         reason = None if failed is None else one_line(failed)
         return self._book.record(
-            known.id, value=observed, std=spread, failed=reason, values=run
+            known.id,
+            value=observed,
+            std=spread,
+            failed=reason,
+            values=run,
+            outcomes=measured,
         )
 
     def begin(self, values: Mapping[str, Any]) -> Trial:
@@ -245,7 +258,7 @@ class Agent:
         """Give up a pending trial, so that its region is free again."""
         if isinstance(trial, Mapping):
             raise DataError(f"Expected a trial or its id, got {shown(trial)}.")
-        known = self._find(trial)
+        known = find_trial(self._book, trial)
         if known.state in (TrialState.DONE, TrialState.FAILED):
             raise DataError(
                 f"Trial {known.id} is {known.state} and cannot be abandoned. Tell a "
@@ -256,8 +269,8 @@ class Agent:
     def best(self) -> Best | None:
         """Return the observed point of best posterior mean; None without a result.
 
-        Beside it stands the best single observation, which under noise is more often
-        lucky than best.
+        Where outcomes have limits, the best of those that keep them. Beside it stands
+        the best single observation, which under noise is more often lucky than best.
         """
         return self._learner.best(self.goal)
 
@@ -303,6 +316,24 @@ class Agent:
             federation=setup.federation if federation is None else federation,
         )
         self._guidance = Guidance(reason="the site was renamed")
+
+    def change(self, **changes: Any) -> list[str]:
+        """Change what is searched and say how; results stay. See `site.change`.
+
+        Args:
+            changes: Any of bounds={"heat": (30, 130)}, add_options={"drug": ["c"]},
+                and of this site's own limits within={"heat": (40, 100)},
+                without={"drug": ["a"]}, fix={"load": 1.0}, free=["load"].
+        """
+        from guidefbo.site.change import changed_setup, held_after
+
+        setup, lines = changed_setup(self._setup, **changes)
+        kept = self._book.trials, self._files, self._held
+        self._begin(setup, held_after(self._guidance, self._setup, setup))
+        trials, self._files, self._held = kept
+        for trial in trials:
+            self._book.enter(trial)
+        return lines
 
     def save(
         self,
@@ -397,9 +428,8 @@ class Agent:
                 agent._held = None
 
     def to_frame(self) -> Any:
-        """Return all trials as a table: states, values, times, what the model expects.
+        """Return all trials as a table: a pandas DataFrame, or columns without pandas.
 
-        A pandas DataFrame where pandas is installed, and else a dictionary of columns.
         A number that is not known is NaN.
         """
         from guidefbo.site.table import frame_of
@@ -422,12 +452,8 @@ class Agent:
         return agent_html(self)
 
     def __str__(self) -> str:
-        counts = {
-            state: len(self._book.in_state(state))
-            for state in TrialState
-            if self._book.in_state(state)
-        }
-        states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "none"
+        counts = {state: len(self._book.in_state(state)) for state in TrialState}
+        states = ", ".join(f"{n} {state}" for state, n in counts.items() if n) or "none"
         head = f"{self._setup.method}, goal {self.goal}: trials: {states}"
         best, guidance = self.best(), self.guidance
         said = best.text(self._setup.labels) if best else "no result yet"
@@ -450,21 +476,3 @@ class Agent:
     def _in_use(self) -> Guidance:
         """What is held, and whether it is used; nothing is computed."""
         return in_use(self._guidance, self._setup, self._book)
-
-    def _find(self, trial: Trial | int | Mapping[str, Any]) -> Trial:
-        """Return the trial that is meant; values never asked open one."""
-        if isinstance(trial, Mapping):
-            return self._book.find_open(trial) or self._book.open(trial, Origin.OWN)
-        trial_id = trial.id if isinstance(trial, Trial) else trial
-        if not is_whole_number(trial_id) or trial_id not in self._book:
-            raise DataError(
-                f"Expected a trial of this agent, its id (1 to "
-                f"{self._book.next_id - 1}) or values by name, got {shown(trial)}."
-            )
-        known = self._book[int(trial_id)]
-        if isinstance(trial, Trial) and trial.values != known.values:
-            raise DataError(
-                f"Trial {trial_id} of this agent has other values; was it asked from "
-                "another agent?"
-            )
-        return known

@@ -9,8 +9,11 @@ import numpy as np
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.missing import Missing
 from guidefbo.core.arrays import Point, Points
+from guidefbo.core.checks import is_whole_number, shown
+from guidefbo.core.errors import DataError, SpaceError
 from guidefbo.core.space.goal import SIGNS
 from guidefbo.core.space.space import Space
+from guidefbo.site.outcome import Outcome
 from guidefbo.site.trial import Basis, Origin, Record, Trial, TrialState, now
 
 FAILED_RADIUS = 0.05
@@ -22,13 +25,25 @@ MIN_FAILED_RADIUS = 0.005
 class Book:
     """Trials by id; entries are added and states move on, nothing is erased."""
 
-    def __init__(self, space: Space, goal: str, expire_after: int) -> None:
-        """Open an empty book."""
+    def __init__(
+        self, space: Space, goal: str, expire_after: int, overshoot: float = np.inf
+    ) -> None:
+        """Open an empty book.
+
+        Args:
+            space: The search space.
+            goal: Either max or min.
+            expire_after: A pending trial expires so many results after it is due.
+            overshoot: Results farther outside the space, as a share of the ranges, are
+                kept and not modelled: the space was another one when they were told.
+        """
         self._space = space
         self._goal = goal
         self._expire_after = expire_after
+        self._overshoot = overshoot
         self._trials: dict[int, Trial] = {}
         self._points: dict[int, Point] = {}
+        self._outside: set[int] = set()
         self.num_told = 0
 
     @property
@@ -50,6 +65,11 @@ class Book:
     def in_state(self, state: TrialState) -> list[Trial]:
         """Return the trials in a state, by id."""
         return [trial for trial in self._trials.values() if trial.state == state]
+
+    def results(self) -> list[Trial]:
+        """Return the trials with a value that lie in the space, by id."""
+        done = self.in_state(TrialState.DONE)
+        return [trial for trial in done if trial.id not in self._outside]
 
     def results_since(self, order: int) -> int:
         """Return how many results came after a number of things told.
@@ -99,6 +119,7 @@ class Book:
         std: float | None = None,
         failed: str | None = None,
         values: Mapping[str, Any] | None = None,
+        outcomes: Mapping[str, float] | None = None,
     ) -> Trial:
         """Add a record to a trial; telling the same again changes nothing.
 
@@ -108,6 +129,7 @@ class Book:
             std: Its standard deviation, where it is known.
             failed: Why there is no value, instead of one.
             values: What was really run; None: what was said of that before.
+            outcomes: Further outcomes that were measured, beside those told before.
         """
         trial = self._trials[trial_id]
         run = dict(trial.as_run if values is None else values)
@@ -117,6 +139,7 @@ class Book:
             std=std,
             failed=failed,
             values=None if run == trial.values else run,
+            outcomes={**trial.outcomes, **(outcomes or {})},
             told_at=now(),
         )
         if trial.records and trial.records[-1].told == record.told:
@@ -143,12 +166,23 @@ class Book:
 
     def data(self) -> Dataset:
         """Return the observations, higher is better, in the order of the trials."""
-        done = self.in_state(TrialState.DONE)
+        done = self.results()
         sign = SIGNS[self._goal]
         y = np.array([sign * float(t.value) for t in done if t.value is not None])
         std = np.array([np.nan if t.std is None else t.std for t in done])
         has_std = len(done) > 0 and not np.isnan(std).all()
         return Dataset(X=self.points(done), y=y, std=std if has_std else None)
+
+    def slacks(self, outcome: Outcome) -> Dataset | None:
+        """Return how far an outcome kept its limit, None where it was never measured.
+
+        Larger is better, and from 0 on the limit is kept.
+        """
+        known = [trial for trial in self.results() if outcome.name in trial.outcomes]
+        if not known:
+            return None
+        y = [outcome.slack(trial.outcomes[outcome.name]) for trial in known]
+        return Dataset(X=self.points(known), y=np.array(y))
 
     def missing(self, *, has_noise: bool = True) -> Missing:
         """Return the pending and the failed points.
@@ -175,11 +209,42 @@ class Book:
         return np.array(rows).reshape(-1, self._space.dim)
 
     def _put(self, trial: Trial) -> None:
-        # Bounds are checked where values come in; beyond them, a bound is meant.
-        self._points[trial.id] = self._space.to_unit(trial.as_run, overshoot=np.inf)
+        run = trial.as_run
+        self._outside.discard(trial.id)
+        try:
+            x = self._space.to_unit(run, overshoot=self._overshoot)
+        except SpaceError:
+            # Told when the space was another one.
+            x = self._space.to_unit(run, overshoot=np.inf)
+            self._outside.add(trial.id)
+        self._points[trial.id] = x
         self._trials[trial.id] = trial
 
     def _expire(self) -> None:
         for trial in self.in_state(TrialState.PENDING):
             if self.num_told - trial.due_at >= self._expire_after:
                 self._trials[trial.id] = replace(trial, state=TrialState.EXPIRED)
+
+
+def find_trial(book: Book, trial: Trial | int | Mapping[str, Any]) -> Trial:
+    """Return the trial that is meant; values never asked open one.
+
+    Args:
+        book: All trials.
+        trial: The trial, its id, or values as the space writes them.
+    """
+    if isinstance(trial, Mapping):
+        return book.find_open(trial) or book.open(trial, Origin.OWN)
+    trial_id = trial.id if isinstance(trial, Trial) else trial
+    if not is_whole_number(trial_id) or trial_id not in book:
+        raise DataError(
+            f"Expected a trial of this agent, its id (1 to {book.next_id - 1}) or "
+            f"values by name, got {shown(trial)}."
+        )
+    known = book[int(trial_id)]
+    if isinstance(trial, Trial) and trial.values != known.values:
+        raise DataError(
+            f"Trial {trial_id} of this agent has other values; was it asked from "
+            "another agent?"
+        )
+    return known

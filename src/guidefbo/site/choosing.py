@@ -44,7 +44,7 @@ def next_point(
         learner: Its model.
         guidance: What it holds of the others.
     """
-    num_done = len(book.in_state(TrialState.DONE))
+    num_done = len(book.results())
     num_pending = len(book.in_state(TrialState.PENDING))
     with single_blas_thread():
         if num_done == 0 or num_done + num_pending < setup.num_initial:
@@ -54,7 +54,7 @@ def next_point(
 
 def round_of(setup: Setup, book: Book) -> int:
     """Return the round: results beyond the initial design, counted from 1."""
-    num_done = len(book.in_state(TrialState.DONE))
+    num_done = len(book.results())
     return max(1, num_done - setup.num_initial + 1)
 
 
@@ -88,6 +88,8 @@ def _model_point(
             round_of(setup, book),
             setup.address(book.next_id),
             missing,
+            learner.limits(),
+            setup.region,
         )
         return None if x is None or not np.isfinite(x).all() else x
 

@@ -29,7 +29,8 @@ def design_point(setup: Setup, k: int) -> Point:
     or alone, the points are those of a scrambled Sobol sequence. Parameters under
     constraints are herded over the region the constraints leave.
     """
-    domain, streams = setup.space.domain, setup.streams
+    region, streams = setup.region, setup.streams
+    domain = setup.space.domain if region is None else region.domain
     if setup.num_agents is not None and k < setup.num_initial:
         jitter = [
             streams.at(Purpose.DESIGN_JITTER, agent=n) for n in range(setup.num_agents)
@@ -49,7 +50,7 @@ def design_point(setup: Setup, k: int) -> Point:
     if domain.polytope is not None:
         stream = streams.at(Purpose.DESIGN_SOBOL, agent=setup.agent_id, t=2)
         x[domain.columns] = herd(domain.polytope, k + 1, stream)[k]
-    return x
+    return x if region is None else region.embed(x[None])[0]
 
 
 def herd(polytope: Polytope, num_points: int, stream: np.random.Generator) -> Points:
@@ -75,7 +76,11 @@ def filling_point(
 ) -> Point:
     """Return an allowed point far from all known ones; any point if none is allowed."""
     stream = setup.streams.at(Purpose.FALLBACK, agent=setup.agent_id, t=trial_id)
-    pool = setup.space.domain.spread(POOL, stream)
+    region = setup.region
+    if region is None:
+        pool = setup.space.domain.spread(POOL, stream)
+    else:
+        pool = region.embed(region.domain.spread(POOL, stream))
     allowed = ~forbids(pool)
     pool = pool[allowed] if allowed.any() else pool
     if len(known) == 0:

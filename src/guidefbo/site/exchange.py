@@ -12,7 +12,6 @@ from guidefbo.site.guidance import Guidance, GuidanceState, is_empty
 from guidefbo.site.judgement import UNLIKELY
 from guidefbo.site.learner import NUMERICAL, Learner
 from guidefbo.site.setup import Setup, door_of
-from guidefbo.site.trial import TrialState
 from guidefbo.wire.envelope import Envelope, Packet, Upload, UploadHead
 
 
@@ -20,7 +19,7 @@ def upload_of(
     setup: Setup, policy: Policy, book: Book, learner: Learner, held: Guidance
 ) -> Upload | None:
     """Return what a site tells the others, None where there is nothing to tell."""
-    if not book.in_state(TrialState.DONE):
+    if not book.results():
         return None
     address = setup.address(book.num_told)
     try:

@@ -25,6 +25,8 @@ class Labels:
     """Name of what is optimised."""
     unit: str | None = None
     """Its unit."""
+    outcomes: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    """Units of further outcomes, by name."""
 
     @property
     def column(self) -> str:
@@ -47,6 +49,10 @@ class Labels:
         """Return a value of the objective, perhaps with its standard deviation."""
         spread = "" if std is None else f" ± {std:.3g}"
         return _with(f"{value:.6g}{spread}", self.unit)
+
+    def measured(self, name: str, value: float) -> str:
+        """Return a further outcome with its unit."""
+        return _with(f"{name}={value:.6g}", self.outcomes.get(name))
 
 
 def shown_value(value: Any) -> str:

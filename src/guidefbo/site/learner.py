@@ -1,9 +1,11 @@
 """The model of a site: fitted once to what was told, and asked by everything else."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from guidefbo.agent.decision.feasible import Limit
 from guidefbo.agent.policy import Policy
 from guidefbo.agent.surrogate.model import Fitted
 from guidefbo.core.arrays import Points, Values
@@ -13,7 +15,8 @@ from guidefbo.core.threads import single_blas_thread
 from guidefbo.site.book import Book
 from guidefbo.site.guidance import Guidance, GuidanceState
 from guidefbo.site.judgement import Judgement
-from guidefbo.site.trial import Best, TrialState
+from guidefbo.site.outcome import Outcome
+from guidefbo.site.trial import Best, Trial
 
 NUMERICAL = (ArithmeticError, np.linalg.LinAlgError, NumericalError)
 """What a computation on difficult data may raise."""
@@ -22,13 +25,18 @@ NUMERICAL = (ArithmeticError, np.linalg.LinAlgError, NumericalError)
 class Learner:
     """The posterior of what a book holds, and the strategy's insight into it."""
 
-    def __init__(self, policy: Policy, book: Book) -> None:
+    def __init__(
+        self, policy: Policy, book: Book, outcomes: tuple[Outcome, ...] = ()
+    ) -> None:
         """Begin without a fit.
 
         Args:
             policy: What the agent does with its data.
             book: Where they are.
+            outcomes: Further measured outcomes that must keep a limit.
         """
+        self._outcomes = outcomes
+        self._limits: tuple[int, tuple[Limit, ...]] | None = None
         self._policy = policy
         self._book = book
         self._fitted: tuple[int, Fitted] | None = None
@@ -50,10 +58,26 @@ class Learner:
             self._insight = self._policy.study(fitted)
         return self._insight
 
+    def limits(self) -> tuple[Limit, ...]:
+        """Return the models of the outcomes that were measured, fitted once."""
+        told = self._book.num_told
+        if self._limits is None or self._limits[0] != told:
+            slacks = [self._book.slacks(outcome) for outcome in self._outcomes]
+            # Noise that is known is the objective's.
+            model = replace(self._policy.model, noise_std=None)
+            with single_blas_thread():
+                limits = tuple(
+                    self._policy.limit(model.fit(data))
+                    for data in slacks
+                    if data is not None
+                )
+            self._limits = told, limits
+        return self._limits[1]
+
     @property
     def fitted(self) -> Fitted | None:
         """The model of what was told so far, None where there is none to be had."""
-        if not self._book.in_state(TrialState.DONE):
+        if not self._book.results():
             return None
         try:
             fitted = self.fit()
@@ -93,7 +117,7 @@ class Learner:
 
     def best(self, goal: str) -> Best | None:
         """Return the observed point of best posterior mean; None without a result."""
-        done = self._book.in_state(TrialState.DONE)
+        done = self._book.results()
         if not done:
             return None
         sign = SIGNS[goal]
@@ -105,11 +129,36 @@ class Learner:
             predicted, spread = gp.predict(gp.X)
             mean = units.to_site(predicted)
             std = spread / units.slope(mean)
+        keeps = np.array([self._keeps(trial) for trial in done])
+        if not keeps.any():
+            # As far from the limits as what is nearest to them.
+            excess = np.array([self._excess(trial) for trial in done])
+            keeps_or_nearest = excess <= excess.min()
+        else:
+            keeps_or_nearest = keeps
+        mean = np.where(keeps_or_nearest, mean, -np.inf)
         k = int(np.argmax(mean))
         return Best(
             goal=goal,
             trial=done[k],
             mean=sign * float(mean[k]),
             std=float(std[k]) if np.ptp(y) > 0.0 else None,
-            observed=done[int(np.argmax(y))],
+            observed=done[int(np.argmax(np.where(keeps_or_nearest, y, -np.inf)))],
+            keeps_limits=bool(keeps.any()),
         )
+
+    def _keeps(self, trial: Trial) -> bool:
+        """Whether all outcomes of a trial were measured and keep their limits."""
+        return self._excess(trial) <= 0.0
+
+    def _excess(self, trial: Trial) -> float:
+        """Return how far a trial is from its limits, relative to their size.
+
+        At most 0 where all are kept, and endless where one was not measured.
+        """
+        excess = 0.0
+        for outcome in self._outcomes:
+            value = trial.outcomes.get(outcome.name)
+            miss = np.inf if value is None else -outcome.slack(value)
+            excess += max(miss, 0.0) / max(abs(outcome.limit), 1e-12)
+        return excess

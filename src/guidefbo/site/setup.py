@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from guidefbo.agent.dataset import MAX_VALUE
 from guidefbo.agent.policy import Policy
@@ -23,6 +23,7 @@ from guidefbo.core.space.form import fingerprint, space_from_form, space_to_form
 from guidefbo.core.space.goal import require_goal
 from guidefbo.core.space.labels import check_label
 from guidefbo.core.space.overshoot import OVERSHOOT
+from guidefbo.core.space.region import Region
 from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Address, Streams
 from guidefbo.methods.record import Method
@@ -30,6 +31,7 @@ from guidefbo.methods.registry import find_method
 from guidefbo.server.side import ServerSide
 from guidefbo.site.guidance import Door
 from guidefbo.site.labels import VALUE, Labels
+from guidefbo.site.outcome import MAX_OUTCOMES, Outcome
 from guidefbo.wire.envelope import Terms
 
 MAX_RESULTS = 10**9
@@ -44,7 +46,19 @@ COUNTS = (
 """Whole numbers of a setup, the least and the most each may be."""
 MAX_DESIGN = 10**7
 """Most numbers in the initial designs of a federation: all of them are laid out."""
-LATER = frozenset({"overshoot", "patience", "objective", "unit"})
+LATER = frozenset(
+    {
+        "overshoot",
+        "patience",
+        "outcomes",
+        "within",
+        "without",
+        "fixed",
+        "former",
+        "objective",
+        "unit",
+    }
+)
 """Fields that files of version 2 do not have; their defaults are what was meant."""
 MIN_INITIAL = 5
 MAX_INITIAL = 20
@@ -86,6 +100,20 @@ class Setup:
     patience: int = 3
     """The site works alone once its own data spoke against the others in so many rounds
     after each other; 0: never."""
+    outcomes: tuple[Outcome, ...] = ()
+    """Further measured outcomes that must keep a limit."""
+    within: Mapping[str, tuple[float, float]] = field(
+        default_factory=dict[str, tuple[float, float]]
+    )
+    """Narrower bounds that this site keeps when it asks, by name."""
+    without: Mapping[str, tuple[Any, ...]] = field(
+        default_factory=dict[str, tuple[Any, ...]]
+    )
+    """Options that this site never asks for, by name."""
+    fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Values that this site always asks for, by name."""
+    former: tuple[Space, ...] = ()
+    """The space as it was before it was changed, the oldest first."""
     objective: str | None = None
     """Name of what is optimised, for people."""
     unit: str | None = None
@@ -133,6 +161,26 @@ class Setup:
             raise SettingsError(
                 f"The objective cannot have the name of a parameter, {self.objective}."
             )
+        self._set("outcomes", tuple(self.outcomes))
+        names = [o.name for o in self.outcomes if isinstance(o, Outcome)]
+        named = [] if self.objective is None else [self.objective]
+        taken = [*self.space.parameters, *named, *names]
+        if not (
+            len(names) == len(self.outcomes) <= MAX_OUTCOMES
+            and len(set(taken)) == len(taken)
+        ):
+            raise SettingsError(
+                f"outcomes must be at most {MAX_OUTCOMES} guidefbo.Outcome, each with "
+                "a name of its own that no parameter and not the objective has, got "
+                f"{shown(self.outcomes)}."
+            )
+        for name in ("within", "without", "fixed"):
+            given = getattr(self, name)
+            if not isinstance(given, Mapping):
+                raise SettingsError(f"{name} must hold limits by name, got {given!r}.")
+        self._set("within", {n: tuple(ends) for n, ends in self.within.items()})
+        self._set("without", {n: tuple(gone) for n, gone in self.without.items()})
+        _ = self.region  # Refused here, not at the first question.
         require_share("overshoot", self.overshoot)
         self._set("overshoot", float(self.overshoot))
         self._set("noise", plain(self.noise))
@@ -159,7 +207,21 @@ class Setup:
         """Names and units, as people read them."""
         units = {name: p.unit for name, p in self.space.parameters.items()}
         name = VALUE if self.objective is None else self.objective
-        return Labels(units=units, objective=name, unit=self.unit)
+        outcomes = {outcome.name: outcome.unit for outcome in self.outcomes}
+        return Labels(units=units, objective=name, unit=self.unit, outcomes=outcomes)
+
+    @property
+    def region(self) -> Region | None:
+        """The part of the space that is asked, None where that is all of it."""
+        if not (self.within or self.without or self.fixed):
+            return None
+        limits = {"within": self.within, "without": self.without, "fixed": self.fixed}
+        return Region.of(self.space, **limits)
+
+    @property
+    def version(self) -> int:
+        """How often the space was changed, and one."""
+        return len(self.former) + 1
 
     @property
     def streams(self) -> Streams:
@@ -208,6 +270,11 @@ class Setup:
         return form | {
             "space": space_to_form(self.space),
             "settings": dict(self.settings),
+            "outcomes": [outcome.to_form() for outcome in self.outcomes],
+            "within": {name: list(ends) for name, ends in self.within.items()},
+            "without": {name: list(gone) for name, gone in self.without.items()},
+            "fixed": dict(self.fixed),
+            "former": [space_to_form(space) for space in self.former],
         }
 
     @classmethod
@@ -223,6 +290,15 @@ class Setup:
             )
         arguments: dict[str, Any] = dict(form)
         arguments["space"] = space_from_form(form["space"])
+        former = form.get("former", [])
+        if not isinstance(former, list):
+            raise SettingsError(f"former must be a list, got {shown(former)}.")
+        arguments["former"] = tuple(map(space_from_form, cast(list[Any], former)))
+        outcomes = form.get("outcomes", [])
+        if not isinstance(outcomes, list):
+            raise SettingsError(f"outcomes must be a list, got {shown(outcomes)}.")
+        items = cast(list[Any], outcomes)
+        arguments["outcomes"] = tuple(map(Outcome.from_form, items))
         return cls(**arguments)
 
 

@@ -54,6 +54,10 @@ def columns_of(agent: Agent) -> dict[str, Column]:
         "value": each(lambda t: t.value),
         "std": each(lambda t: t.std),
         "failed": each(lambda t: t.failed),
+        **{
+            outcome.name: [trial.outcomes.get(outcome.name) for trial in trials]
+            for outcome in setup.outcomes
+        },
         "corrections": each(lambda t: max(len(t.records) - 1, 0)),
         "expected_mean": of_basis(lambda b: b.mean),
         "expected_std": of_basis(lambda b: b.std),
@@ -147,6 +151,8 @@ def csv_of(agent: Agent) -> str:
         prefix = name.removesuffix(bare)
         header.append(prefix + labels.parameter(bare) if bare in names else name)
     header[list(columns).index("value")] = labels.column
+    for outcome in agent.setup.outcomes:
+        header[list(columns).index(outcome.name)] = outcome.label
     text = StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(map(cell_text, header))

@@ -91,17 +91,20 @@ class Record:
     """Why the evaluation failed, None where it did not."""
     values: dict[str, Any] | None = None
     """What was really run, every parameter; None: what was asked."""
+    outcomes: dict[str, float] = field(default_factory=dict[str, float])
+    """Further outcomes that were measured, by name."""
     told_at: str | None = field(default=None, compare=False)
     """When it was told, by this machine's clock; nothing depends on it."""
 
     def __post_init__(self) -> None:
         if self.values is not None:
             object.__setattr__(self, "values", Values(self.values))
+        object.__setattr__(self, "outcomes", Values(self.outcomes))
 
     @property
     def told(self) -> tuple[Any, ...]:
         """All of it but the order: who tells the same again changes nothing."""
-        return self.value, self.std, self.failed, self.values
+        return self.value, self.std, self.failed, self.values, self.outcomes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +146,11 @@ class Trial:
         return self.records[-1].std if self.records else None
 
     @property
+    def outcomes(self) -> dict[str, float]:
+        """Further outcomes that were measured, by name; read only."""
+        return self.records[-1].outcomes if self.records else Values()
+
+    @property
     def failed(self) -> str | None:
         """Why it failed, None where it did not."""
         return self.records[-1].failed if self.records else None
@@ -175,6 +183,9 @@ class Trial:
         end = "" if self.failed is None else f" -> failed: {self.failed}"
         if self.value is not None:
             end = f" -> {labels.outcome(self.value, self.std)}"
+            end += "".join(
+                f", {labels.measured(name, v)}" for name, v in self.outcomes.items()
+            )
         return f"trial {self.id} ({self.state}, goal {self.goal}): {values}{end}"
 
     def __str__(self) -> str:
@@ -195,6 +206,8 @@ class Best:
     """Its standard deviation, None while the results show no scale to measure by."""
     observed: Trial
     """The trial with the best single observation, lucky or not."""
+    keeps_limits: bool = True
+    """Whether both keep the limits of all outcomes, as they were measured."""
 
     @property
     def values(self) -> dict[str, Any]:
@@ -210,7 +223,8 @@ class Best:
         """Return the recommendation in two lines, with names and units."""
         observed = self.observed.value
         assert observed is not None  # it is done
-        return (
+        none = "no result keeps the limits yet; " if not self.keeps_limits else ""
+        return none + (
             f"best by posterior mean (goal {self.goal}): trial {self.trial.id}, "
             f"{labels.outcome(self.mean, self.std)} at {labels.values(self.values)}\n"
             f"best single observation: trial {self.observed.id}, "

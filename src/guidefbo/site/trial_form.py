@@ -1,13 +1,13 @@
 """Trials as plain data, for an agent's file: every field checked when read."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
-from math import inf
 from typing import Any, cast
 
 from guidefbo.core.checks import is_finite_number, require_count, require_share, shown
-from guidefbo.core.errors import DataError
-from guidefbo.core.space.space import Space
+from guidefbo.core.errors import DataError, SpaceError
+from guidefbo.site.outcome import check_outcomes
 from guidefbo.site.setup import Setup
 from guidefbo.site.trial import (
     Basis,
@@ -48,6 +48,7 @@ def record_to_form(record: Record) -> dict[str, Any]:
         "std": record.std,
         "failed": record.failed,
         "values": None if record.values is None else dict(record.values),
+        "outcomes": dict(record.outcomes),
         "told_at": record.told_at,
     }
 
@@ -75,22 +76,21 @@ def trial_from_form(form: Any, expected_id: int, setup: Setup) -> Trial:
     form = as_table(form, "a trial")
     if type(form["id"]) is not int or form["id"] != expected_id:
         raise DataError(f"expected trial {expected_id}, got {shown(form['id'])}.")
-    space = setup.space
     records = tuple(
-        _record_from_form(item, space) for item in as_list(form["records"], "records")
+        _record_from_form(item, setup) for item in as_list(form["records"], "records")
     )
     # Files of versions 1 and 2 know neither times nor what a question rested on.
     basis = form.get("basis")
     trial = Trial(
         id=expected_id,
-        values=_values(form["values"], space),
+        values=_values(form["values"], setup),
         goal=setup.goal,
         origin=Origin(form["origin"]),
         guided=form["guided"] is True,
         due_at=_count("due_at", form["due_at"], 0),
         state=TrialState(form["state"]),
         records=records,
-        basis=None if basis is None else _basis_from_form(basis, space),
+        basis=None if basis is None else _basis_from_form(basis, setup),
         asked_at=_time(form.get("asked_at")),
     )
     is_told = trial.state in (TrialState.DONE, TrialState.FAILED)
@@ -101,12 +101,15 @@ def trial_from_form(form: Any, expected_id: int, setup: Setup) -> Trial:
     return trial
 
 
-def _values(form: Any, space: Space) -> dict[str, Any]:
-    """Return values of the right kinds, perhaps run beyond their bounds."""
-    return space.clean(form, overshoot=inf)
+def _values(form: Any, setup: Setup) -> dict[str, Any]:
+    """Return values of the space as it is or was, perhaps a little beyond bounds."""
+    for space in setup.former:
+        with suppress(SpaceError):
+            return space.clean(form, overshoot=setup.overshoot)
+    return setup.space.clean(form, overshoot=setup.overshoot)
 
 
-def _record_from_form(form: Any, space: Space) -> Record:
+def _record_from_form(form: Any, setup: Setup) -> Record:
     form = as_table(form, "a record")
     check_told(form["value"], form["std"], form["failed"])
     run = form.get("values")
@@ -115,12 +118,13 @@ def _record_from_form(form: Any, space: Space) -> Record:
         value=form["value"],
         std=form["std"],
         failed=None if form["failed"] is None else one_line(form["failed"]),
-        values=None if run is None else _values(run, space),
+        values=None if run is None else _values(run, setup),
+        outcomes=check_outcomes(form.get("outcomes"), setup.outcomes),
         told_at=_time(form.get("told_at")),
     )
 
 
-def _basis_from_form(form: Any, space: Space) -> Basis:
+def _basis_from_form(form: Any, setup: Setup) -> Basis:
     form = as_table(form, "a basis")
     mean, std, alone, odds = (form[k] for k in ("mean", "std", "alone", "odds"))
     if odds is not None:
@@ -136,7 +140,7 @@ def _basis_from_form(form: Any, space: Space) -> Basis:
     return Basis(
         mean=float(mean),
         std=float(std),
-        alone=None if alone is None else _values(alone, space),
+        alone=None if alone is None else _values(alone, setup),
         odds=odds,
         told=_count("told", form["told"], 0),
         **counts,
