@@ -24,7 +24,7 @@ from guidefbo.site.guidance import Guidance
 from guidefbo.site.learner import Learner
 from guidefbo.site.outcome import Outcome, check_outcomes
 from guidefbo.site.setup import Setup
-from guidefbo.site.trial import Best, Trial, TrialState, check_told, one_line
+from guidefbo.site.trial import Best, Origin, Trial, TrialState, check_told, one_line
 from guidefbo.wire.envelope import Upload
 
 MAX_BATCH = 10_000
