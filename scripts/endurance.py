@@ -164,7 +164,7 @@ def read_report(path: Path) -> dict[str, float]:
 def row(name: str, seen: Seen) -> str:
     """Return a part's line of the table."""
     part = PARTS[name]
-    figures = ", ".join(f"{key}: {value:,g}" for key, value in seen.figures.items())
+    figures = ", ".join(f"{key}: {value:,.10g}" for key, value in seen.figures.items())
     minutes = f"{seen.seconds / 60:.1f}"
     day = datetime.now(UTC).date().isoformat()
     commit = re.sub(r"^Made at commit |\.$", "", stamp())
