@@ -200,10 +200,17 @@ def draw_star(
     axes.plot(x, y, linestyle="", label=word, zorder=5, **LOOKS["star"])
 
 
-def draw_dots(axes: Any, x: Values, y: Values, is_aside: bool) -> None:
-    """Draw faint dots, a little aside where something else stands at the same x."""
+def draw_dots(
+    axes: Any, x: Values, y: Values, is_aside: bool, near: NDArray[np.bool_]
+) -> None:
+    """Draw dots, a little aside where something else stands at the same x.
+
+    Those that are not near are faint.
+    """
     at = x - 0.2 if is_aside else x
-    axes.plot(at, y, linestyle="", marker=".", color="0.45", alpha=0.45, markersize=5)
+    for part, alpha in ((~near, 0.18), (near, 0.75)):
+        look = {"marker": ".", "color": "0.35", "alpha": alpha, "markersize": 5}
+        axes.plot(at[part], y[part], linestyle="", **look)
 
 
 def draw_function(
@@ -325,14 +332,19 @@ def finish_history(axes: Any, end: int, x_label: str, y_label: str) -> None:
 def number_ticks(axes: Any, x: Values, is_log: bool, is_whole: bool) -> None:
     """Put numbers on the x axis, written out where their range is short."""
     if is_log:
-        from matplotlib.ticker import MaxNLocator, NullFormatter
+        from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
         axes.set_xscale("log")
         if x[-1] / x[0] < 1e7:
             axes.xaxis.set_major_formatter("{x:g}")
-        if x[-1] / x[0] < 30.0:
+        ratio = x[-1] / x[0]
+        if ratio < 30.0:
             steps = [1, 2, 5, 10]
             axes.xaxis.set_major_locator(MaxNLocator(5, steps=steps, integer=is_whole))
+        elif ratio < 1e4:
+            # Decades alone would be two or three numbers.
+            subs = (1.0, 2.0, 5.0) if ratio < 1e3 else (1.0, 3.0)
+            axes.xaxis.set_major_locator(LogLocator(subs=subs))
         axes.xaxis.set_minor_formatter(NullFormatter())
     elif is_whole:
         axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)

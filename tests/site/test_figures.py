@@ -1,12 +1,24 @@
 """The numbers behind an agent's picture, and that it is drawn whatever the data."""
 
+import re
 import warnings
 
 import numpy as np
 import pytest
 from tests.site.sites import handed
 
-from guidefbo import Agent, AtMost, Bool, Choice, FedBOError, Float, Int, Space, SumTo
+from guidefbo import (
+    Agent,
+    AtMost,
+    Bool,
+    Choice,
+    FedBOError,
+    Float,
+    Int,
+    Outcome,
+    Space,
+    SumTo,
+)
 from guidefbo.agent.guidance.field import GuidanceField
 from guidefbo.canvas import caption
 from guidefbo.core.component import Components
@@ -334,7 +346,9 @@ def test_drawing_changes_nothing(tmp_path):
     assert (drawn.trials, drawn.guidance, drawn.t) == before
     drawn.save(tmp_path / "drawn.json")
     alone.save(tmp_path / "alone.json")
-    files = [(tmp_path / f"{n}.json").read_bytes() for n in ("drawn", "alone")]
+    texts = [(tmp_path / f"{n}.json").read_text() for n in ("drawn", "alone")]
+    # But for the time of day, by which nothing goes.
+    files = [re.sub(r'"(asked|told)_at": "[^"]*"', "", text) for text in texts]
     assert files[0] == files[1]
     assert [t.values for t in drawn.ask(2)] == [t.values for t in alone.ask(2)]
 
@@ -344,10 +358,13 @@ def test_the_figure_says_what_it_shows(tmp_path):
     agent.tell(agent.ask(), failed="the pump broke")
     agent.ask()
     agent.tell(dict(agent.best().values), 40.0)
+    # Below two results a parameter importance is mostly the prior's.
+    assert "importance: after\n12 results" in words(agent.plot())
+    agent.tell(dict(agent.best().values), 41.0)
     text = words(agent.plot(tmp_path / "agent.pdf"))
     assert (tmp_path / "agent.pdf").read_bytes().startswith(b"%PDF")
     for word in (
-        "site-0: max value (guide-ucb), 11 results, 1 failed, 1 pending",
+        "site-0: max value (guide-ucb), 12 results, 1 failed, 1 pending",
         "initial design",
         "own",
         "failed",
@@ -439,7 +456,7 @@ def test_a_model_that_cannot_be_fitted(monkeypatch, tmp_path):
 def test_many_parameters_with_long_names(tmp_path):
     name = "the $very$ long name of a parameter that nobody would want to read; number"
     space = Space(**{f"{name} {i}": Float(0, 1) for i in range(15)})
-    agent = told(space, lambda v: sum(v.values()), 4, initial=30)
+    agent = told(space, lambda v: sum(v.values()), 30, initial=30)
     figure = agent.plot(tmp_path / "agent.png")
     assert len(slices_of(agent)) == 15
     text = words(figure)
@@ -489,3 +506,40 @@ def test_an_unknown_ending_is_refused(tmp_path):
 )
 def test_captions(text, length, wanted):
     assert caption(text, length) == wanted
+
+
+def test_results_far_from_a_slice_are_faint():
+    """Near is within a lengthscale in all other parameters together."""
+    agent = mixed()
+    best, ell = agent.best(), agent.fitted.posterior.hyper.lengthscales
+    x = agent.space.to_unit(best.values)
+    for piece in slices_of(agent):
+        place = agent.space.places[piece.name]
+        for trial, is_near in zip(agent.trials, piece.near, strict=True):
+            apart = (agent.space.to_unit(trial.values) - x) / ell
+            apart[place] = 0.0
+            assert is_near == (np.linalg.norm(apart) <= 1.0)
+        assert piece.near[best.trial.id - 1]
+    figure = agent.plot()
+    alphas = {line.get_alpha() for axes in figure.get_axes() for line in axes.lines}
+    assert {0.18, 0.75} <= alphas
+
+
+@pytest.mark.parametrize(("high", "least"), [(20, 3), (50, 4), (400, 5), (5000, 5)])
+def test_logarithmic_axes_have_numbers_enough(high, least):
+    agent = told(Space(x=Float(1, high, log=True)), lambda v: v["x"], 3, method="ucb")
+    figure = agent.plot()
+    (axes,) = [a for a in figure.get_axes() if a.get_title().startswith("x = ")]
+    figure.canvas.draw()
+    inside = [t for t in axes.get_xticks() if 1 <= t <= high]
+    assert len(inside) >= least
+
+
+def test_results_beyond_a_limit_are_marked_and_never_the_best_so_far():
+    agent = Agent(LINE, goal="max", outcomes=[Outcome("dirt", at_most=1)])
+    for x, dirt in ((0.1, 0.5), (0.9, 2.0), (0.5, 0.7)):
+        agent.tell({"x": x}, x, outcomes={"dirt": dirt})
+    axes = agent.plot().get_axes()[0]
+    lines = {line.get_label(): line for line in axes.lines}
+    assert list(lines["beyond a limit"].get_ydata()) == [0.9]
+    assert max(lines["best so far"].get_ydata()) == 0.5

@@ -13,6 +13,7 @@ from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import Guidance, GuidanceState
 from guidefbo.site.helping import help_of
 from guidefbo.site.labels import Labels
+from guidefbo.site.outcome import Outcome
 from guidefbo.site.slices import (
     MAX_POINTS,
     Slice,
@@ -21,10 +22,12 @@ from guidefbo.site.slices import (
     slices_of,
     told_of,
 )
-from guidefbo.site.trial import Best, Origin, TrialState
+from guidefbo.site.trial import Best, Origin, Trial, TrialState
 
 MAX_PANELS = 9
 """Most slices in one figure."""
+RESULTS_EACH = 2
+"""Results a parameter below which importance is mostly the prior's, and not shown."""
 LINE = 150
 """Letters of a line above the slices."""
 ORIGINS = (
@@ -61,7 +64,12 @@ def draw_agent(agent: Agent, path: str | Path | None = None) -> Any:
     if len(top) < len(slices):
         names.append(f"{len(slices) - len(top)} others")
         shares = np.append(shares, importance.shares[len(top) :].sum())
-    canvas.draw_shares(bars, names, shares, "importance (from lengthscales)")
+    enough = RESULTS_EACH * len(agent.space.parameters)
+    if len(in_state(agent, TrialState.DONE)) < enough:
+        bars.set_axis_off()
+        canvas.say(bars, f"importance: after\n{enough} results")
+    else:
+        canvas.draw_shares(bars, names, shares, "importance (from lengthscales)")
     helped = help_of(agent)
     guidance = helped.guidance
     words = [_wrapped(line) for line in helped.lines(agent.setup.labels)]
@@ -96,8 +104,9 @@ def _legend(agent: Agent, num_shown: int) -> str:
     constraints, num_all = agent.space.constraints, len(agent.space.parameters)
     text = (
         "Model along each parameter through the recommended point (star): mean ± 2 "
-        "std, noise left out; dots: results.\nStrip: guidance G from other sites, with "
-        "that value and the others where it is strongest."
+        "std, noise left out; dots: results, faint where far from the slice.\n"
+        "Strip: guidance G from other sites, with that value and the others where it "
+        "is strongest."
     )
     if constraints:
         text += " Dashed: outside the constraints."
@@ -121,20 +130,30 @@ def _draw_progress(axes: Any, agent: Agent, best: Best | None) -> None:
         ids, _ = told_of(in_state(agent, state))
         # At the end of the axis that is not wanted.
         canvas.draw_on_edge(axes, ids, state, look, is_top=agent.goal == "min")
+    limits = agent.setup.outcomes
+    kept = [t for t in done if all(_keeps(t, outcome) for outcome in limits)]
+    missed = told_of([trial for trial in done if trial not in kept])
+    canvas.draw_marks(axes, *missed, "beyond a limit", "cross")
     if best is None:
         axes.set_yticks([])
         canvas.say(axes, "no results yet")
     else:
-        ids, told = told_of(done)
+        ids, told = told_of(kept)
         running = np.maximum if agent.goal == "max" else np.minimum
         held, end = running.accumulate(told), len(agent.trials)
-        canvas.draw_steps(axes, ids, held, end, "best so far")
+        if kept:
+            canvas.draw_steps(axes, ids, held, end, "best so far")
         k, mean, std = best.trial.id, best.mean, best.std or 0.0
         spread = "" if best.std is None else f" (std {std:.2g})"
         word = f"recommended: trial {k}, {mean:.4g}{spread}"
         canvas.draw_star(axes, k, mean, 2.0 * std, word)
     label = canvas.caption(agent.setup.labels.column, 30)
     canvas.finish_history(axes, len(agent.trials), "trial", label)
+
+
+def _keeps(trial: Trial, outcome: Outcome) -> bool:
+    value = trial.outcomes.get(outcome.name)
+    return value is not None and outcome.slack(value) >= 0.0
 
 
 def _limits(slices: list[Slice]) -> tuple[float, float]:
@@ -154,7 +173,8 @@ def _draw_slice(axes: Any, piece: Slice, guidance: Guidance, labels: Labels) -> 
         kind = "points" if len(piece.x) <= MAX_POINTS else "steps"
     if isinstance(parameter, Choice) and len(piece.x) < parameter.size:
         note = f" ({len(piece.x)} of {parameter.size} options)"
-    canvas.draw_dots(axes, piece.observed_x, piece.observed, bool(piece.labels))
+    dots = piece.observed_x, piece.observed, bool(piece.labels), piece.near
+    canvas.draw_dots(axes, *dots)
     band = piece.x, piece.mean, piece.low, piece.high, piece.feasible
     canvas.draw_function(axes, *band, kind)
     canvas.draw_star(axes, float(piece.x[at]), float(piece.mean[at]))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from guidefbo.agent.guidance.field import GuidanceField
 from guidefbo.agent.side import Aiming
+from guidefbo.agent.surrogate.model import Fitted
 from guidefbo.core.arrays import OtherValues, Point, Points, Values, frozen_array
 from guidefbo.core.component import Components
 from guidefbo.core.space.goal import SIGNS
@@ -56,6 +57,9 @@ class Slice:
     """(m,) where each result lies, as x."""
     observed: OtherValues
     """(m,) what was told of it."""
+    near: NDArray[np.bool_]
+    """(m,) whether each result is near the slice: within a lengthscale of the model in
+    all other parameters together. The others say little of this curve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,9 +116,21 @@ def slices_of(agent: Agent) -> tuple[Slice, ...]:
                 at=values.index(centre[name]),
                 observed_x=frozen_array(seen),
                 observed=frozen_array(told),
+                near=_near(agent, fitted, done, x, agent.space.places[name]),
             )
         )
     return tuple(slices)
+
+
+def _near(
+    agent: Agent, fitted: Fitted, done: list[Trial], x: Point, place: slice
+) -> NDArray[np.bool_]:
+    """Return which results lie near the slice of one parameter through a point."""
+    space, ell = agent.space, fitted.posterior.hyper.lengthscales
+    X = [space.to_unit(trial.as_run, overshoot=np.inf) for trial in done]
+    apart = ((np.array(X).reshape(-1, space.dim) - x) / ell) ** 2
+    apart[:, place] = 0.0
+    return apart.sum(axis=1) <= 1.0
 
 
 def field_of(agent: Agent) -> GuidanceField | None:
