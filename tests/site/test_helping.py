@@ -191,3 +191,13 @@ def test_it_stands_in_show_and_in_the_picture(tmp_path):
     figure = agent.plot()
     texts = [sub.get_suptitle() for sub in figure.subfigs]
     assert any("point to heat=110 degC" in text.replace("\n", " ") for text in texts)
+
+
+def test_guided_questions_of_the_old_bounds_can_still_be_told_of():
+    agent = guided()
+    for _ in range(3):
+        agent.tell(agent.ask(), 0.3)
+    agent.change(bounds={"heat": (60, 61)})
+    assert any(not 60 <= t.values["heat"] <= 61 for t in agent.trials if t.guided)
+    assert len(help_of(agent).detours) == 3
+    agent.plot()

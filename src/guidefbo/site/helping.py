@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from guidefbo.core.space.goal import SIGNS
+from guidefbo.core.space.overshoot import nearest
 from guidefbo.core.space.parameters import Choice, Parameter
 from guidefbo.methods.registry import find_method
 from guidefbo.site.agent import Agent
@@ -196,4 +197,6 @@ def _detour(agent: Agent, trial: Trial, alone: dict[str, Any]) -> Detour:
 def _apart(parameter: Parameter, a: Any, b: Any) -> float:
     if isinstance(parameter, Choice):
         return float(a != b)
-    return abs(parameter.to_unit(a) - parameter.to_unit(b))
+    # Asked when the bounds were others, perhaps; then the bound stands for it.
+    first, second = (parameter.to_unit(nearest(parameter, v, np.inf)) for v in (a, b))
+    return abs(first - second)
