@@ -249,8 +249,8 @@ class ShapeAgent:
         q = 1.0 - np.mean(packet.told.variance[numbers] / packet.own.variance[numbers])
         mean, cov = model.joint(self._points(packet))
         variance = cov[0, 0] + cov[-1, -1] - 2.0 * cov[0, -1]
-        gain = (mean[0] - mean[-1]) / np.sqrt(max(variance, SMALLEST * cov[0, 0]))
-        return bool(ndtr(gain) <= q)  # E105
+        spread = float(np.sqrt(max(variance, SMALLEST * cov[0, 0])))
+        return bool(ndtr(float(mean[0] - mean[-1]) / spread) <= q)  # E105
 
     def _blended(self, own: Place, packet: ShapePacket) -> Place:
         """Return the average of the own and the received place."""
