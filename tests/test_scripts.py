@@ -32,6 +32,7 @@ ELSEWHERE = {
     "mixture": "tests/test_documents.py",
     "one_site": "tests/test_documents.py",
     "three_sites": "tests/test_documents.py",
+    "campaign": "tests/test_documents.py",
     "mixed_problems": "imported by mixed",
     "fedhpo_table": "tests/test_fedhpo_scripts.py",
     "fedhpo_gcn": "tests/test_fedhpo_scripts.py",
