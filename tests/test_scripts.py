@@ -276,7 +276,9 @@ def test_endurance(tmp_path):
     page = (tmp_path / "endurance.md").read_text()
     assert page.count("| yes |") == 2
     assert "kills in backup: 1" in page
-    assert "cases: 1,200" in said
+    # A hundred of each route.
+    (cases,) = re.findall(r"cases: ([\d,]+)", said)
+    assert int(cases.replace(",", "")) >= 1000
 
 
 def test_compare_methods(tmp_path):
