@@ -101,6 +101,10 @@ class Model:
 MIN_LENGTHSCALE = 0.1
 """Shortest lengthscale of a one-parameter model; it grows as √d. Shorter ones would let
 every value be a spike of its own, and leave nothing to be called noise."""
+OPTION_UNIT = 12.0**0.5
+"""Unit of a choice's lengthscale. Two options are √2 apart, two random values of a
+float 1/√6 (root mean square): in this unit both are equally far, so that before any
+result the options of a choice are as alike as the values of a float."""
 
 
 def site_model(
@@ -115,11 +119,19 @@ def site_model(
     """
     return Model(
         noise_std=noise_std,
-        priors=make(ModelSettings, settings).priors(SitePriors()),
+        priors=make(ModelSettings, settings).priors(SitePriors(log_units=_log_units(domain))),
         units=Units.tempered,
         bounds=Bounds(lengthscale=(MIN_LENGTHSCALE * domain.num_parameters**0.5, 1e2)),
         groups=domain.groups if domain.blocks else None,
     )
+
+
+def _log_units(domain: Domain) -> tuple[float, ...]:
+    if not domain.blocks:
+        return ()
+    units = np.zeros(domain.num_parameters)
+    units[[domain.groups[i] for i, _ in domain.blocks]] = np.log(OPTION_UNIT)
+    return tuple(units.tolist())
 
 
 def _noise_variance(std: Values) -> Values:

@@ -76,8 +76,10 @@ class SitePriors:
     none, and the posterior away from the data is the prior.
     """
 
+    log_units: tuple[float, ...] = ()
+    """Logarithm of the unit of each lengthscale; none: all units are 1."""
     lengthscale_log_mean: float = 2.0**0.5
-    """Mean of a log lengthscale, to which half the logarithm of d is added."""
+    """Mean of a log lengthscale in its unit, to which ½ log d is added."""
     lengthscale_log_std: float = 3.0**0.5
     """Standard deviation of that logarithm."""
     outputscale_shape: float = 2.0
@@ -99,7 +101,8 @@ class SitePriors:
         """
         slopes = np.empty(len(theta))
         center = self.lengthscale_log_mean + 0.5 * float(np.log(d))
-        value, slopes[:d] = _log_normal(theta[:d], center, self.lengthscale_log_std)
+        relative = theta[:d] - np.array(self.log_units) if self.log_units else theta[:d]
+        value, slopes[:d] = _log_normal(relative, center, self.lengthscale_log_std)
         value += (self.outputscale_shape - 1.0) * float(theta[d])
         value -= self.outputscale_rate * float(natural[d])
         slopes[d] = self.outputscale_shape - 1.0 - self.outputscale_rate * natural[d]
