@@ -119,7 +119,9 @@ def site_model(
     """
     return Model(
         noise_std=noise_std,
-        priors=make(ModelSettings, settings).priors(SitePriors(log_units=_log_units(domain))),
+        priors=make(ModelSettings, settings).priors(
+            SitePriors(log_units=_log_units(domain))
+        ),
         units=Units.tempered,
         bounds=Bounds(lengthscale=(MIN_LENGTHSCALE * domain.num_parameters**0.5, 1e2)),
         groups=domain.groups if domain.blocks else None,
