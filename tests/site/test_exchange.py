@@ -93,7 +93,8 @@ def test_sites_exchange_for_some_rounds(method, space, tmp_path):
     settings = known(method, FEW)
     sites = federation(space, method, settings, num_sites=3 if space == "box" else 2)
     num_moved = 0
-    for t in (1, 2):
+    # On choices, draws that a packet moves to another option are rarer.
+    for t in range(1, 3 if space == "box" else 5):
         packets = exchange(sites, method, settings, t)
         assert packets.keys() == sites.keys()
         for place, site in sites.items():
