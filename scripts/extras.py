@@ -68,15 +68,16 @@ def install(extras: tuple[str, ...], wheel: Path, folder: Path) -> Installed:
     """Install a set of extras into a fresh environment and look at it."""
     began = time.monotonic()
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    python = folder / "bin" / "python"
-    pip = [python, "-m", "pip", "--disable-pip-version-check"]
+    # Isolated: neither PYTHONPATH nor the checkout takes the place of what is installed.
+    python = [folder / "bin" / "python", "-I"]
+    pip = [*python, "-m", "pip", "--disable-pip-version-check"]
     if "botorch" in extras:
         subprocess.run([*pip, "install", "--quiet", TORCH], check=True)
     wanted = f"{wheel}[{','.join(extras)}]"
     subprocess.run([*pip, "install", "--quiet", wanted], check=True)
     checked = ask(*pip, "check")
     listed = ask(*pip, "list", "--format=json")
-    loaded = ask(python, "-c", LOADED)
+    loaded = ask(*python, "-c", LOADED)
     failed = [
         name
         for name in extras
@@ -96,13 +97,13 @@ def install(extras: tuple[str, ...], wheel: Path, folder: Path) -> Installed:
 
 
 def ask(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command outside the checkout, so that nothing is found in it."""
-    return subprocess.run(words, capture_output=True, text=True, cwd="/")
+    """Run a command and return what it printed."""
+    return subprocess.run(words, capture_output=True, text=True)
 
 
-def imports(python: Path, module: str) -> bool:
+def imports(python: list[str | Path], module: str) -> bool:
     """Return whether a module can be imported; say why not."""
-    done = ask(python, "-c", f"import {module}")
+    done = ask(*python, "-c", f"import {module}")
     if done.returncode != 0:
         print(done.stderr, file=sys.stderr)
     return done.returncode == 0
