@@ -68,7 +68,7 @@ def install(extras: tuple[str, ...], wheel: Path, folder: Path) -> Installed:
     """Install a set of extras into a fresh environment and look at it."""
     began = time.monotonic()
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    # Isolated: neither PYTHONPATH nor the checkout takes the place of what is installed.
+    # Isolated: PYTHONPATH does not take the place of what is installed.
     python = [folder / "bin" / "python", "-I"]
     pip = [*python, "-m", "pip", "--disable-pip-version-check"]
     if "botorch" in extras:
@@ -109,7 +109,7 @@ def imports(python: list[str | Path], module: str) -> bool:
     return done.returncode == 0
 
 
-def page(found: list[Installed]) -> str:
+def page(found: list[Installed], made: str) -> str:
     """Return the table, with what pip found where it is not clean."""
     lines = [
         "# The extras, alone and together",
@@ -122,7 +122,7 @@ def page(found: list[Installed]) -> str:
         "",
         f"{platform.machine()}, Python {platform.python_version()}.",
         "",
-        stamp(),
+        made,
         "",
         "| extras | clean | imports | packages | MB | seconds | versions |",
         "|---|---|---|---|---|---|---|",
@@ -166,6 +166,7 @@ def main() -> int:
         known = ", ".join((*ADAPTERS, *REST))
         parser.error(f"expected extras of {known}; got {', '.join(unknown)}")
     found: list[Installed] = []
+    made = stamp()  # of the code that is built, which may be changed meanwhile
     with tempfile.TemporaryDirectory() as name:
         wheels = Path(name) / "wheels"
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
@@ -179,7 +180,7 @@ def main() -> int:
                 found.append(install(extras, wheel, Path(own)))
             print(row(found[-1]), flush=True)
     if given.write:
-        (given.out / "extras.md").write_text(page(found), encoding="utf-8")
+        (given.out / "extras.md").write_text(page(found, made), encoding="utf-8")
     return sum(not each.is_well for each in found)
 
 
