@@ -6,9 +6,9 @@
 The teams are those of examples/eight_teams: alone, and together over the real service
 or a fleet of Flower, with one team away for a while and one that joins late. Every run
 is kept as a file in --runs, so that a call that was stopped goes on where it was; runs
-of another size are made again, and the page names the commits of all. `--write` makes docs/results/eight-teams.md of
-the runs that are there. Needs the extras of the adapters, which fit into one
-environment: `guidefbo[optuna,botorch,flower,service]`.
+of another size are made again, and the page names the commits of all. `--write` makes
+docs/results/eight-teams.md of the runs that are there. Needs the extras of the
+adapters, which fit into one environment: `guidefbo[optuna,botorch,flower,service]`.
 """
 
 import argparse
@@ -250,9 +250,9 @@ def reasons(runs: dict[tuple[str, int, str], Run]) -> list[str]:
             "the same. The others are not, because a BoTorch user's own parts choose "
             "them: hyperparameters are fitted to another prior, the acquisition is "
             "`qLogNoisyExpectedImprovement` on 64 samples, and `optimize_acqf` "
-            "searches the cube without steps, after which the nearest setting is taken. "
-            "Uploads are made from these models, so that packets differ as well. With "
-            "equal hyperparameters posteriors and uploads are equal "
+            "searches the cube without steps, after which the nearest setting is "
+            "taken. Uploads are made from these models, so that packets differ as "
+            "well. With equal hyperparameters posteriors and uploads are equal "
             "([BoTorch](../integrations/botorch.md#how-equal-is-equal))."
         )
     return lines
@@ -264,7 +264,7 @@ def main() -> int:
     parser.add_argument("--through", default=",".join(WORDS), help="with commas")
     parser.add_argument("--seeds", default="0,1", help="with commas")
     parser.add_argument("--initial", type=int, default=5, help="runs before the rounds")
-    parser.add_argument("--rounds", type=int, default=4, help="rounds after the start")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds after the start")
     runs = ROOT / "build" / "eight-teams"
     parser.add_argument("--runs", type=Path, default=runs, help="where runs are kept")
     parser.add_argument("--write", action="store_true", help="eight-teams.md to --out")
