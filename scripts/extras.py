@@ -118,7 +118,8 @@ def page(found: list[Installed], made: str) -> str:
         f"virtual environment, with the newest versions that pip finds; `{TORCH}` "
         "first and by itself where BoTorch is one of them. Clean: `pip check` has "
         "nothing to say. Imports: each adapter of the set can be imported, and `import "
-        "guidefbo` has loaded none of the adapted packages.",
+        "guidefbo` has loaded none of the adapted packages. Seconds of wall, with "
+        "downloads and whatever else ran on the machine.",
         "",
         f"{platform.machine()}, Python {platform.python_version()}.",
         "",

@@ -1,14 +1,15 @@
 """Drive the eight teams through each adapter and compare with our own loop.
 
     python scripts/teams_through.py [--through own,optuna,botorch,flower] [--seeds 0,1]
-                                    [--runs DIR] [--write]
+                                    [--runs DIR] [--kept] [--write]
 
 The teams are those of examples/eight_teams: alone, and together over the real service
 or a fleet of Flower, with one team away for a while and one that joins late. Every run
 is kept as a file in --runs, so that a call that was stopped goes on where it was; runs
 of another size are made again, and the page names the commits of all. `--write` makes
-docs/results/eight-teams.md of the runs that are there. Needs the extras of the
-adapters, which fit into one environment: `guidefbo[optuna,botorch,flower,service]`.
+docs/results/eight-teams.md; with `--kept` of the runs that are there, and none is made.
+Needs the extras of the adapters, which fit into one environment:
+`guidefbo[optuna,botorch,flower,service]`.
 """
 
 import argparse
@@ -136,7 +137,7 @@ def load(path: Path) -> Run | None:
 
 
 def runs_of(given: Any) -> dict[tuple[str, int, str], Run]:
-    """Return the runs that are asked for, those that are not there made now."""
+    """Return the runs that are asked for; those that are not there are made now."""
     given.runs.mkdir(parents=True, exist_ok=True)
     commit, found = code_commit(), {}
     for seed in given.seeds:
@@ -149,6 +150,8 @@ def runs_of(given: Any) -> dict[tuple[str, int, str], Run]:
                 kept = load(path)
                 size = given.initial, given.rounds
                 if kept is None or (kept.initial, kept.rounds) != size:
+                    if given.kept:
+                        continue
                     print(f"... {through}, seed {seed}, {how}", file=sys.stderr)
                     kept = run(through, seed, how, given, commit)
                     path.write_text(json.dumps(asdict(kept)) + "\n", encoding="utf-8")
@@ -267,6 +270,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3, help="rounds after the start")
     runs = ROOT / "build" / "eight-teams"
     parser.add_argument("--runs", type=Path, default=runs, help="where runs are kept")
+    parser.add_argument("--kept", action="store_true", help="run nothing more")
     parser.add_argument("--write", action="store_true", help="eight-teams.md to --out")
     parser.add_argument("--out", type=Path, default=RESULTS, help="docs/results")
     given = parser.parse_args()
