@@ -1,11 +1,13 @@
 """Time a trial through each adapter beside our own loop, in one run.
 
-    python benchmarks/adapters.py [--write] [--out DIR] [--toy]
+    python benchmarks/adapters.py [--flower] [--minutes 1.5] [--write] [--toy]
 
 A trial is everything but the objective: ask, suggest, tell, write down, and where the
 site is linked an exchange with a real coordinator on this machine. The loops take
-turns, so that other load falls on all alike. Rows of BoTorch are there where it is
-installed.
+turns, so that other load falls on all alike; no further turn begins after --minutes.
+Rows of BoTorch are there where it is installed. With --flower three exchanges inside a
+fleet of one SuperNode follow, which take about a minute. All adapters fit into one
+environment: `guidefbo[optuna,botorch,flower,service]`.
 """
 
 import argparse
@@ -41,6 +43,10 @@ METHOD, LINKED = "ucb", "shape-ucb"
 NUM_BEFORE = 30
 """Results before the first trial that is timed."""
 NUM_TIMED = 15
+LEAST_TIMED = 3
+"""Turns that are timed however long it takes."""
+OWN_LINKED = "our own loop, linked, an exchange a trial"
+FLOWER = "our own loop, linked through Flower"
 COMMAND = [sys.executable, "-m", "guidefbo"]
 
 Step = Callable[[], None]
@@ -136,8 +142,8 @@ def of_botorch(link: Any, num_before: int, *, is_guided: bool) -> Step:
 
 
 @contextmanager
-def coordinator(folder: Path) -> Generator[Callable[[str], Any]]:
-    """Serve a federation in which two sites have spoken; yield how to join it."""
+def coordinator(folder: Path) -> Generator[tuple[Callable[..., Any], str]]:
+    """Serve a federation in which two sites have spoken; yield how to join, a store."""
     lines = [
         f'[parameters.{n}]\ntype = "float"\nlow = 0\nhigh = 1\n' for n in DISTRIBUTIONS
     ]
@@ -156,12 +162,12 @@ def coordinator(folder: Path) -> Generator[Callable[[str], Any]]:
     assert service.stdout is not None
     try:
         said = (line.split() for line in service.stdout)
-        where = next(words[-1] for words in said if words[:1] == ["listening"])
+        address = next(words[-1] for words in said if words[:1] == ["listening"])
 
-        def join(site: str) -> Any:
+        def join(site: str, where: str = address) -> Any:
             words = ["federation", "invite", "bench", site, "--store", store]
             code = host(*words).split()[0]
-            return gf.connect(folder / f"{site}.json", where, code=code)
+            return gf.connect(folder / f"{site}.json", where, code=code, patience=300.0)
 
         for site in ("first", "second"):
             link = join(site)
@@ -169,7 +175,7 @@ def coordinator(folder: Path) -> Generator[Callable[[str], Any]]:
                 for trial in agent.ask(12):
                     agent.tell(trial, measure(trial.values))
             link.sync()
-        yield join
+        yield join, store
     finally:
         service.terminate()
         service.wait()
@@ -191,11 +197,8 @@ def loops(
     studied = folder / "studied.json"
     gf.Agent(SPACE, goal="max", method=METHOD, seed=1).save(studied)
     database = f"sqlite:///{folder / 'study.db'}"
-    own, own_file, own_linked = (
-        "our own loop, in memory",
-        "our own loop, agent in a file",
-        "our own loop, linked, an exchange a trial",
-    )
+    own, own_file = "our own loop, in memory", "our own loop, agent in a file"
+    own_linked = OWN_LINKED
     sampler = FederatedSampler(space=DISTRIBUTIONS, method=METHOD, seed=1)
     stored = FederatedSampler(space=DISTRIBUTIONS, method=METHOD, seed=1)
     chance = "Optuna's random sampler, in a SQLite file"
@@ -219,35 +222,76 @@ def loops(
 
 
 def timed(
-    steps: dict[str, Step], num_before: int, num_timed: int
-) -> dict[str, tuple[float, float]]:
-    """Return median milliseconds of a trial, processor and wall, the loops in turn."""
+    steps: dict[str, Step], num_before: int, num_timed: int, deadline: float
+) -> tuple[dict[str, tuple[float, float]], int]:
+    """Return median milliseconds of a trial, processor and wall, and of how many.
+
+    The loops take turns; after the deadline no further turn begins.
+    """
     for name, step in steps.items():
-        print(f"... {name}", file=sys.stderr)
+        print(f"... {name}: {num_before} trials before", file=sys.stderr)
         for _ in range(num_before):
             step()
     spent: dict[str, list[tuple[float, float]]] = {name: [] for name in steps}
-    for _ in range(num_timed):
+    count = 0
+    for count in range(1, num_timed + 1):
+        print(f"... turn {count} of {num_timed}", file=sys.stderr)
         for name, step in steps.items():
             began = time.process_time(), time.perf_counter()
             step()
             ended = time.process_time(), time.perf_counter()
             spent[name].append((ended[0] - began[0], ended[1] - began[1]))
-    return {
+        if count >= LEAST_TIMED and time.monotonic() > deadline:
+            break
+    medians = {
         name: tuple(
             1e3 * statistics.median(column) for column in zip(*pairs, strict=True)
         )
         for name, pairs in spent.items()
     }
+    return medians, count
 
 
-def table(is_toy: bool) -> list[str]:
-    before, count = (7, 2) if is_toy else (NUM_BEFORE, NUM_TIMED)
+def through_flower(
+    folder: Path, join: Callable[..., Any], store: str, num_before: int
+) -> tuple[float, float]:
+    """Return median milliseconds of a trial with an exchange inside Flower."""
+    sys.path.append(str(Path(__file__).parents[1] / "examples" / "integrations"))
+    from flower_fleet import fleet
+
+    print(f"... {FLOWER}: the fleet starts", file=sys.stderr)
+    with fleet(folder, store, ("carried",), minutes=30):
+        link = join("carried", f"folder:{folder / 'carried'}")
+        before = of_file(link.places.file)
+        for _ in range(num_before):
+            before()
+        steps = {FLOWER: of_file(link.places.file, link)}
+        return timed(steps, 0, LEAST_TIMED, float("inf"))[0][FLOWER]
+
+
+def table(is_toy: bool, deadline: float, has_flower: bool) -> list[str]:
+    before, most = (7, 2) if is_toy else (NUM_BEFORE, NUM_TIMED)
     packages = ["optuna", *(["botorch", "torch"] if find_spec("botorch") else [])]
-    with tempfile.TemporaryDirectory() as name, coordinator(Path(name)) as join:
+    packages += ["flwr"] if has_flower else []
+    said = ""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        coordinator(Path(name)) as (join, store),
+    ):
         found = loops(Path(name), join, before)
         steps = {label: step for label, (step, _) in found.items()}
-        spent = timed(steps, before, count)
+        beside = {label: other for label, (_, other) in found.items()}
+        spent, count = timed(steps, before, most, deadline)
+        if has_flower:
+            inside = Path(name) / "fleet"
+            inside.mkdir()
+            spent[FLOWER] = through_flower(inside, join, store, before)
+            beside[FLOWER] = OWN_LINKED
+            said = (
+                f" Through Flower: {LEAST_TIMED} trials after the turns of the others; "
+                "a fleet of one node polls every few seconds and starts a process for "
+                "every message, which is its wall time."
+            )
     lines = [
         "# What an adapter costs",
         "",
@@ -256,7 +300,8 @@ def table(is_toy: bool) -> list[str]:
         f"{count}, the loops in turn, one BLAS thread. The coordinator is the real "
         f"service on the same machine. Alone the method is `{METHOD}`, linked "
         f"`{LINKED}`. Differences and ratios are of the processor time of the loop's "
-        "own process; wall time has waits for the disk, the coordinator, other load.",
+        "own process; wall time has waits for the disk, the coordinator, other load."
+        + said,
         "",
         f"{platform.machine()}, Python {platform.python_version()}, NumPy "
         f"{np.__version__}, SciPy {scipy.__version__}, "
@@ -268,7 +313,7 @@ def table(is_toy: bool) -> list[str]:
         "| loop | ms of processor | ms of wall | beside | ms more | times |",
         "|---|---|---|---|---|---|",
     ]
-    for label, (_, other) in found.items():
+    for label, other in beside.items():
         (busy, wall), (least, _) = spent[label], spent[other]
         cells = ["-"] * 3
         if other != label:
@@ -282,10 +327,13 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="adapters.md to --out")
     parser.add_argument("--out", type=Path, default=RESULTS, help="docs/results")
     parser.add_argument("--toy", action="store_true", help="a size that takes seconds")
+    parser.add_argument("--minutes", type=float, default=1.5, help="of all turns")
+    parser.add_argument("--flower", action="store_true", help="a fleet of Flower, too")
     given = parser.parse_args()
+    deadline = time.monotonic() + 60.0 * given.minutes
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with threadpool_limits(limits=1):
-        text = "\n".join(table(given.toy)) + "\n"
+        text = "\n".join(table(given.toy, deadline, given.flower)) + "\n"
     print(text)
     if given.write:
         (given.out / "adapters.md").write_text(text, encoding="utf-8")

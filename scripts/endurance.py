@@ -218,6 +218,7 @@ def main() -> int:
     if unknown:
         parser.error(f"expected parts of {', '.join(PARTS)}; got {', '.join(unknown)}")
     failed = 0
+    stamp()  # the commit is looked up now and kept: parts take hours
     for name in names:
         print(f"... {name}", file=sys.stderr)
         seen = run(PARTS[name], given.share)

@@ -35,6 +35,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "consensus-location.md": METHODS,
     "coordinator.md": ("coordinator", "core", "server", "wire"),
     "endurance.md": ("connect", "coordinator", "core", "server", "wire"),
+    "extras.md": ("integrations",),
     "faithfulness.md": METHODS,
     "merge.md": tuple(
         f"server/strategies/guide/{name}.py" for name in ("linkage", "merging", "spans")

@@ -408,6 +408,38 @@ def test_eight_teams_through_optuna_reach_the_same(tmp_path, monkeypatch):
     assert [line.split()[0] for line in own.splitlines()[-9:-1]] == list(SITES)
 
 
+@pytest.mark.slow
+def test_a_table_of_the_eight_teams_goes_on_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.delenv("GUIDEFBO_DATA", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "empty"))
+    words = ("--through", "optuna", "--rounds", 1, "--seeds", 3, "--write")
+    folders = ("--runs", tmp_path / "runs", "--out", tmp_path)
+    start("scripts/teams_through.py", *words, *folders)
+    text = check_table(tmp_path / "eight-teams.md", 2)
+    own, optuna = rows(text)
+    assert own[1:5] == optuna[1:5]
+    assert optuna[5:7] == ["48 of 48", "8 of 8"]
+    assert "equal to our own loop in every question" in text
+    kept = sorted((tmp_path / "runs").iterdir())
+    assert len(kept) == 4
+    times = [path.stat().st_mtime_ns for path in kept]
+    (tmp_path / "eight-teams.md").unlink()
+    start("scripts/teams_through.py", *words, *folders)
+    assert (tmp_path / "eight-teams.md").read_text() == text
+    assert [path.stat().st_mtime_ns for path in kept] == times
+
+
+@pytest.mark.slow
+def test_an_extra_in_an_environment_of_its_own(tmp_path):
+    words = ("--sets", "optuna", "--write", "--out", tmp_path)
+    start("scripts/extras.py", *words)
+    ((extras, is_clean, imports, *_, versions),) = rows(
+        check_table(tmp_path / "extras.md", 1)
+    )
+    assert (extras, is_clean, imports) == ("`optuna`", "yes", "as said")
+    assert versions.startswith("optuna ")
+
+
 @pytest.mark.oracle
 def test_eight_teams_through_botorch(tmp_path, monkeypatch):
     monkeypatch.delenv("GUIDEFBO_DATA", raising=False)

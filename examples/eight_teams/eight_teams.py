@@ -242,7 +242,8 @@ def coordinator(
         from flower_fleet import fleet
 
         (folder / "fleet").mkdir()
-        with fleet(folder / "fleet", store, tasks.names, minutes=120):
+        # Every visit of a node starts a process: a short pause would fill two cores.
+        with fleet(folder / "fleet", store, tasks.names, minutes=120, pause=6.0):
             yield lambda team: f"folder:{folder / 'fleet' / team.name}", store
         return
     # Eight teams here are one address, and they do in minutes what takes weeks.
@@ -293,7 +294,7 @@ def together(
         def join(team: Team) -> None:
             words = ["federation", "invite", "teams", team.name, "--store", store]
             code = host(*words).split()[0]
-            team.link = gf.connect(team.file, where(team), code=code, patience=300.0)
+            team.link = gf.connect(team.file, where(team), code=code, patience=600.0)
 
         for team in teams:
             team.begin_alone(initial)
@@ -312,6 +313,7 @@ def together(
             for team in teams:
                 team.sync()
                 team.work()
+            print(f"... round {t + 1} of {rounds}, together", file=sys.stderr)
         print(host("federation", "sites", "teams", "--store", store))
     return teams
 
@@ -332,6 +334,7 @@ def alone(
         team.work(initial)
         for _ in range(rounds):
             team.work()
+        print(f"... {team.name}, alone", file=sys.stderr)
     return teams
 
 

@@ -1,7 +1,8 @@
 """A Flower fleet on this machine: SuperLink and executor, SuperNodes, TLS, node keys.
 
-Two sites are linked to folders of their own, exchange through Flower, and print what
-came of it. That takes two minutes: Flower polls, and starts a process a message.
+Two sites are linked to folders of their own, exchange through Flower at the same time,
+and print what came of it: the one that is answered second is guided by the other. That
+takes most of a minute: Flower polls, and starts a process a message.
 
     pip install 'guidefbo[flower,service]'
     python examples/integrations/flower_fleet.py
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -31,6 +33,7 @@ import guidefbo as gf
 BIN = Path(sys.executable).parent
 APP = Path(__file__).parents[1] / "guidefbo-flower"
 SPACE = '[parameters.x]\ntype = "float"\nlow = 0\nhigh = 1\n'
+SITES = ("north", "south")
 PEM = serialization.Encoding.PEM
 
 
@@ -109,6 +112,7 @@ class Fleet:
             "FLWR_HOME": str(folder / "home"),
             "FLWR_TELEMETRY_ENABLED": "0",
             "FLWR_DISABLE_UPDATE_CHECK": "1",
+            "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.2",
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
             "OMP_NUM_THREADS": "1",
         }
@@ -231,7 +235,7 @@ class Fleet:
 
 
 @contextmanager
-def fleet(folder, store, sites, *, minutes):
+def fleet(folder, store, sites, *, minutes, pause=1.0):
     """Run the app for some sites; yield the fleet. Letters lie in `folder/SITE`."""
     made = Fleet(folder)
     try:
@@ -239,8 +243,12 @@ def fleet(folder, store, sites, *, minutes):
         made.start_executor()
         for site in sites:
             (folder / site).mkdir()
-            made.start_node(site, folder / site)
-        made.run_app(store, minutes=minutes)
+        # Flower's commands take seconds each, and none needs another one.
+        with ThreadPoolExecutor(4) as pool:
+            begun = [pool.submit(made.start_node, s, folder / s) for s in sites]
+            begun.append(pool.submit(made.run_app, store, minutes=minutes, pause=pause))
+        for each in begun:
+            each.result()
         yield made
     finally:
         made.close()
@@ -261,15 +269,19 @@ def main():
         (folder / "space.toml").write_text(SPACE)
         words = ("--goal", "max", "--method", "shape-ucb", "--min-sites", 2)
         host("create", "reaction", folder / "space.toml", *words)
-        with fleet(folder, store, ("north", "south"), minutes=10):
-            for site in ("north", "south"):
+        with fleet(folder, store, SITES, minutes=10), ThreadPoolExecutor(2) as pool:
+
+            def take_part(site):
                 code = host("invite", "reaction", site).split()[0]
                 where, file = f"folder:{folder / site}", folder / f"{site}.json"
                 link = gf.connect(file, where, code=code, patience=120.0)
                 with gf.Agent.update(file) as agent:
                     for trial in agent.ask(6):
                         agent.tell(trial, -((trial.values["x"] - 0.4) ** 2))
-                print(f"{site}: {link.sync()}")
+                return link.sync()
+
+            for site, synced in zip(SITES, pool.map(take_part, SITES), strict=True):
+                print(f"{site}: {synced}")
 
 
 if __name__ == "__main__":
