@@ -82,6 +82,46 @@ def test_listing_commands_start_without_a_simulation():
     assert time.perf_counter() - began < 5.0
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The file of a site with results, settings, a constraint and a packet it holds."""
+    path = tmp_path_factory.mktemp("site") / "site.json"
+    space = guidefbo.Space(
+        water=guidefbo.Float(0, 1), oil=guidefbo.Float(0, 1), days=guidefbo.Int(1, 9)
+    ).subject_to(guidefbo.SumTo(1.0, "water", "oil"))
+    agents = [
+        guidefbo.Agent(space, goal="max", site=name, settings={"num_paths": 20})
+        for name in ("north", "south")
+    ]
+    for agent in agents:
+        for value in range(4):
+            agent.tell(agent.ask(), float(value))
+    packets = guidefbo.merge({a.setup.site: a.upload() for a in agents})
+    agents[0].receive(packets["north"])
+    agents[0].ask()
+    agents[0].save(path)
+    return path
+
+
+@pytest.mark.parametrize("words", [("tell", "5", "0.5"), ("abandon", "5")])
+def test_writing_a_result_down_loads_neither_the_model_nor_scipy(words, site, tmp_path):
+    path = tmp_path / "site.json"
+    path.write_bytes(site.read_bytes())
+    code = "import json, sys; from guidefbo.cli.app import app\n"
+    code += f"app({[words[0], str(path), *words[1:]]}, standalone_mode=False)\n"
+    code += "print(json.dumps(sorted(sys.modules)))"
+    loaded = json.loads(run(code).splitlines()[-1])
+    assert "guidefbo.site.agent" in loaded
+    heavy = ("scipy", "guidefbo.agent", "guidefbo.server", "guidefbo.methods")
+    found = [n for n in loaded if n.startswith(heavy)]
+    assert set(found) <= {"guidefbo.agent", "guidefbo.agent.dataset"}
+    held = [json.loads(p.read_text())["guidance"] for p in (site, path)]
+    assert held[0] == held[1]
+    assert held[1]["packet"] is not None
+    trials = guidefbo.Agent.load(path).trials
+    assert trials[4].state != guidefbo.Agent.load(site).trials[4].state
+
+
 @pytest.mark.parametrize("name", guidefbo.__all__)
 def test_public_names_resolve(name):
     assert getattr(guidefbo, name) is not None

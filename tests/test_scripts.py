@@ -125,6 +125,14 @@ def test_ask(run, tmp_path):
     assert again.split("## ")[0] == text.split("## ")[0]
 
 
+def test_commands(run, tmp_path):
+    source = ROOT / "src"
+    words = ("--toy", "--against", source, "--write", "--out", tmp_path)
+    assert run("benchmarks/commands.py", *words)
+    text = check_table(tmp_path / "commands.md", 7)
+    assert [row[0] for row in rows(text)][1:3] == ["tell", "abandon"]
+
+
 def test_merge(run):
     text = run("benchmarks/merge.py", "--sizes", 20, "--dim", 2)
     assert [row[0] for row in rows(text)] == ["20"] * (5 + 2)

@@ -23,6 +23,10 @@ def finished(tmp_path_factory):
     done = invoke("run", path, "--repetitions", 2, "--jobs", 1, "--out", out)
     assert done.exit_code == 0, done.output
     assert f"guidefbo study report {out}" in done.output
+    # No terminal: two lines at once, before the first run ends.
+    first, second = done.stderr.splitlines()[:2]
+    assert first.endswith(": looking at what is there")
+    assert ": 0 of 8 runs, 0 failed, " in second
     return path, out
 
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import qmc
 
+from guidefbo.core import sobol_words as words
 from guidefbo.core.designs import collaborative_latin_hypercube, sobol, sobol_grid
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.streams import Purpose, Streams
@@ -87,6 +88,21 @@ def test_sobol_is_balanced_in_every_coordinate(power, dim, seed):
     points = sobol(2**power, dim, Streams(seed).at(Purpose.SEARCH))
     assert ((points > 0) & (points < 1)).all()
     assert levels_once_each(points, 2**power)
+
+
+@pytest.mark.parametrize("num_points", [1, 2, 3, 77, 1024])
+@pytest.mark.parametrize("dim", [1, 2, 10, 100, words.MAX_DIM, words.MAX_DIM + 1])
+def test_sobol_is_the_sequence_of_scipy(num_points, dim):
+    found = words.sobol_words(num_points, dim)
+    expected = words.words_of_scipy(num_points, dim)
+    assert found.dtype == expected.dtype
+    assert (found == expected).all()
+
+
+def test_sobol_without_the_table_is_asked_of_scipy(monkeypatch):
+    usual = words.sobol_words(9, 3)
+    monkeypatch.setattr(words, "TABLE", ("stats", "renamed.npz"))
+    assert (words.sobol_words(9, 3) == usual).all()
 
 
 def test_sobol_pairs_of_coordinates_stay_a_net():

@@ -8,7 +8,7 @@ from scipy.stats import beta, ks_2samp, kstest
 from tests.strategies import seeds, unit_points
 
 from guidefbo.core.errors import SettingsError, SpaceError
-from guidefbo.core.space.polytope import Polytope
+from guidefbo.core.space.polytope import Polytope, has_point
 
 
 def stream(seed=0):
@@ -285,3 +285,26 @@ def test_a_thousand_points_take_milliseconds():
         durations.append(time.perf_counter() - began)
     # Some 16 ms on an idle machine.
     assert min(durations) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("A", "b", "E", "e", "expected"),
+    [
+        (np.ones((1, 3)), [2.0], np.zeros((0, 3)), [], True),
+        (np.ones((1, 3)), [0.5], np.zeros((0, 3)), [], True),
+        (np.ones((1, 3)), [-0.5], np.zeros((0, 3)), [], False),
+        (np.zeros((0, 3)), [], np.ones((1, 3)), [1.0], True),
+        (np.zeros((0, 3)), [], np.ones((1, 3)), [3.5], False),
+        ([[4.0, 1.0, 1.0]], [0.3], np.ones((1, 3)), [0.9], False),
+        ([[9.0, 0.0, 0.0]], [0.3], np.ones((1, 3)), [1.9], True),
+    ],
+)
+def test_a_point_found_at_once_is_there(A, b, E, e, expected):
+    """Where one is found the solver finds one too; the last limits bind in turn."""
+    limits = [np.array(m, dtype=float) for m in (A, b, E, e)]
+    assert has_point(3, *limits) is expected
+    if expected:
+        assert make(3, *limits).sample(3, stream()).shape == (3, 3)
+    else:
+        with pytest.raises(SpaceError, match="must leave a point"):
+            make(3, *limits)

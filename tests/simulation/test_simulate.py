@@ -253,6 +253,7 @@ def test_record_has_the_documented_fields():
     assert set(record["scalars"]) == set(record["bytes"]) == per_round
     assert set(record["seconds"]) == {
         "total",
+        "processor",
         "fit",
         "belief",
         "server",

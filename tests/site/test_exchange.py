@@ -99,7 +99,7 @@ def test_sites_exchange_for_some_rounds(method, space, tmp_path):
         assert packets.keys() == sites.keys()
         for place, site in sites.items():
             alone = copied(site, tmp_path / "alone.json")
-            alone._guidance = Guidance()
+            alone._workings.guidance = Guidance()
             assert site.receive(packets[place]).state == "active"
             site.save(tmp_path / f"{place}.json")
             trial = site.ask()

@@ -442,7 +442,7 @@ def test_a_model_that_cannot_be_fitted(monkeypatch, tmp_path):
     def fail():
         raise NumericalError("no factor")
 
-    monkeypatch.setattr(agent._learner, "fit", fail)
+    monkeypatch.setattr(agent._workings.learner, "fit", fail)
     assert slices_of(agent) == ()
     assert importance_of(agent) is None
     text = words(agent.plot(tmp_path / "agent.png"))

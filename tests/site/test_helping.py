@@ -55,7 +55,7 @@ def test_a_site_alone_has_nothing_to_be_told():
 def test_the_question_without_the_others_is_the_one_a_lone_site_asks():
     """Deciding twice: the same draws, without the packet."""
     agent, lone = guided(), guided()
-    lone._guidance = type(lone._guidance)()
+    lone._workings.guidance = type(lone._workings.guidance)()
     trial, other = agent.ask(), lone.ask()
     assert trial.guided
     assert trial.basis.alone == other.values

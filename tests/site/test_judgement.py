@@ -168,7 +168,7 @@ def test_data_that_break_the_models_are_not_judged(monkeypatch):
     def broken(*given):
         raise NumericalError("no factor")
 
-    monkeypatch.setattr(type(agent._policy), "judgement", broken)
+    monkeypatch.setattr(type(agent._workings.policy), "judgement", broken)
     assert agent.guidance.state == "active"
     assert agent.guidance.judgement is None
 

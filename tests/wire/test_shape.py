@@ -192,3 +192,42 @@ def test_rounding_at_the_limits_is_forgiven():
 def test_receiver_names_the_type():
     with pytest.raises(WireError, match=r"'shape\.packet'.*'shape\.upload'"):
         decode(message(BODY, "shape.upload"), ShapePacket)
+
+
+FORM = (("slopes", 2), ("bends", 2), ("choice", 3))
+
+
+def test_messages_made_together_are_those_made_one_by_one():
+    means = np.linspace(-2.0, 2.0, 28).reshape(4, 7)
+    variances = np.linspace(0.1, 1.0, 28).reshape(4, 7)
+    found = ShapePacket.of_rows(FORM, means, variances)
+    kept = means.copy()
+    means[:] = 0.0
+    assert len(found) == 4
+    for packet, b, v in zip(found, kept, variances, strict=True):
+        alone = ShapePacket(
+            kinds=tuple(kind for kind, _ in FORM),
+            means=tuple(np.split(b, [2, 4])),
+            variances=tuple(np.split(v, [2, 4])),
+        )
+        assert packet.to_body() == alone.to_body()
+        assert packet.form == FORM
+        assert not any(block.flags.writeable for block in packet.means)
+        assert not any(block.flags.writeable for block in packet.variances)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 9.0])
+def test_one_bad_row_of_many_is_refused(bad):
+    means, variances = np.zeros((4, 7)), np.ones((4, 7))
+    means[2, 3] = bad
+    with pytest.raises(WireError, match="means must lie from -8 to 8"):
+        ShapePacket.of_rows(FORM, means, variances)
+    with pytest.raises(WireError, match="variances must lie"):
+        ShapePacket.of_rows(FORM, np.zeros((4, 7)), np.zeros((4, 7)))
+
+
+def test_rows_of_another_form_are_refused():
+    with pytest.raises(WireError, match="Expected rows of 7 numbers"):
+        ShapePacket.of_rows(FORM, np.zeros((4, 6)), np.ones((4, 6)))
+    with pytest.raises(WireError, match="one of slopes"):
+        ShapePacket.of_rows((("hills", 1),), np.zeros((2, 1)), np.ones((2, 1)))

@@ -1,14 +1,16 @@
 """The interface of a federation strategy on the agent's side."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.surrogate.gp import GaussianProcess
-from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.core.arrays import Points
 from guidefbo.core.streams import Address
 from guidefbo.wire.envelope import Message
+
+if TYPE_CHECKING:
+    from guidefbo.agent.surrogate.gp import GaussianProcess
+    from guidefbo.agent.surrogate.posterior import Posterior
 
 OTHERS = "others"
 """Name of the model that rests on what the other sites sent."""
@@ -19,7 +21,7 @@ class AgentSide(Protocol):
 
     def upload(
         self,
-        posterior: GaussianProcess,
+        posterior: "GaussianProcess",
         data: Dataset,
         insight: Any,
         held: Any,
@@ -50,8 +52,8 @@ class AgentSide(Protocol):
         ...
 
     def decision_posterior(
-        self, posterior: GaussianProcess, packet: Any, t: int, address: Address
-    ) -> Posterior:
+        self, posterior: "GaussianProcess", packet: Any, t: int, address: Address
+    ) -> "Posterior":
         """Return the posterior the rule decides on.
 
         Args:
@@ -73,7 +75,7 @@ class Studying(Protocol):
     it is needed, and hands it on.
     """
 
-    def study(self, posterior: GaussianProcess) -> Any:
+    def study(self, posterior: "GaussianProcess") -> Any:
         """Return the insight, a pure function of the local posterior.
 
         Args:

@@ -14,14 +14,13 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from guidefbo.cli.quiet import repeated
 from guidefbo.cli.speech import notice
 from guidefbo.core.files import OutputError
 from guidefbo.experiments.plan import unused_settings
 from guidefbo.experiments.run import Event, Plan, make_plan, run_study
 from guidefbo.experiments.study import Study
 
-QUIET_SECONDS = 30.0
-"""Between two lines of progress where there is no terminal to draw on."""
 SHOWN_CODES = 3
 """Different codes that are named where runs are of other code."""
 SHOWN_FAILURES = 5
@@ -59,6 +58,10 @@ def run_with_progress(
 ) -> dict[str, str]:
     """Run a study with a live line; return the errors of failed runs by key."""
     narrowed = {k: options[k] for k in ("repetitions", "where", "known", "redo")}
+    is_terminal = console.is_terminal
+    if not is_terminal:
+        # At once: to plan thousands of runs takes a while too.
+        typer.echo(f"{study.name}: looking at what is there", err=True)
     plan = make_plan(study, folder, **narrowed)
     total, work = len(plan.missing), plan.seconds
     columns = (
@@ -74,10 +77,19 @@ def run_with_progress(
         task = progress.add_task(
             study.name, total=total, failed=0, last="-", left=spoken(work / jobs)
         )
-        num_failed, last_said = 0, 0.0
+        num_done = num_failed = 0
+
+        def say() -> None:
+            left = progress.tasks[0].fields["left"]
+            typer.echo(
+                f"{study.name}: {num_done} of {total} runs, {num_failed} failed, "
+                f"{left} left",
+                err=True,
+            )
 
         def report(event: Event) -> None:
-            nonlocal num_failed
+            nonlocal num_done, num_failed
+            num_done = event.num_done
             num_failed += event.error is not None
             if event.error is not None:
                 progress.console.print(
@@ -97,19 +109,12 @@ def run_with_progress(
             )
             if event.error is None:
                 finished[event.row.key] = event
-            nonlocal last_said
-            if not console.is_terminal and elapsed - last_said >= QUIET_SECONDS:
-                last_said = elapsed
-                typer.echo(
-                    f"{study.name}: {event.num_done} of {event.num_total} runs, "
-                    f"{num_failed} failed, {spoken(rest)} left",
-                    err=True,
-                )
 
         try:
-            tally = run_study(
-                study, folder, plan=plan, jobs=jobs, report=report, **options
-            )
+            with repeated(say, is_quiet=is_terminal):
+                tally = run_study(
+                    study, folder, plan=plan, jobs=jobs, report=report, **options
+                )
         except OutputError as error:
             raise OutputError(
                 f"{error} {len(finished)} of {plan.num_runs} runs are safe in "

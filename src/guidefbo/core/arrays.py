@@ -1,11 +1,12 @@
 """Names for array shapes, checked at run time by the test suite.
 
-The aliases are jaxtyping annotations where jaxtyping is installed (it is in the
-`dev` extra) and plain arrays elsewhere, so that an agent needs NumPy, SciPy and
-threadpoolctl only.
+The aliases are jaxtyping annotations where jaxtyping was loaded first, as the suite
+does, and plain arrays elsewhere: an agent needs NumPy, SciPy and threadpoolctl only,
+and does not wait for the rest.
 A letter stands for one length within a call: n points, m other points, d coordinates.
 """
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     Point = Points = Others = Values = OtherValues = Matrix = NDArray[np.float64]
 else:
-    try:
-        from jaxtyping import Float64
-    except ImportError:
+    if "jaxtyping" not in sys.modules:
         Point = Points = Others = Values = OtherValues = Matrix = np.ndarray
     else:
+        from jaxtyping import Float64
+
         Point = Float64[np.ndarray, "d"]
         Points = Float64[np.ndarray, "n d"]
         Others = Float64[np.ndarray, "m d"]

@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Points
 from guidefbo.core.errors import SettingsError
+from guidefbo.core.sobol_words import BITS, sobol_words
 from guidefbo.core.streams import Purpose, Streams
-
-_BITS = 30
-"""Binary digits of a Sobol coordinate; SciPy's own default."""
 
 
 def collaborative_latin_hypercube(
@@ -84,9 +82,9 @@ def sobol(num_points: int, dim: int, stream: np.random.Generator) -> Points:
     SciPy engine per call, which is far slower.
     """
     words = _sobol_words(num_points, dim)
-    shift = stream.integers(0, 1 << _BITS, size=dim)
+    shift = stream.integers(0, 1 << BITS, size=dim)
     # Half a step keeps the points off the faces of the cube.
-    return ((words ^ shift) + 0.5) / (1 << _BITS)
+    return ((words ^ shift) + 0.5) / (1 << BITS)
 
 
 @lru_cache(maxsize=64)
@@ -95,7 +93,7 @@ def sobol_grid(num_points: int, dim: int) -> Points:
 
     The first point is the origin.
     """
-    grid = _sobol_words(num_points, dim) / float(1 << _BITS)
+    grid = _sobol_words(num_points, dim) / float(1 << BITS)
     grid.setflags(write=False)
     return grid
 
@@ -104,13 +102,7 @@ def sobol_grid(num_points: int, dim: int) -> Points:
 def _sobol_words(num_points: int, dim: int) -> NDArray[np.int64]:
     """Return the unscrambled points as integers below 2**30."""
     _require_positive(num_points=num_points, dim=dim)
-    # Loaded when first used: it takes most of a second, and a listing needs no points.
-    from scipy.stats import qmc
-
-    # A whole power of two is drawn and cut: SciPy warns about any other number.
-    engine = qmc.Sobol(dim, scramble=False, bits=_BITS)
-    points = engine.random_base2((num_points - 1).bit_length())[:num_points]
-    words = np.rint(points * (1 << _BITS)).astype(np.int64)
+    words = sobol_words(num_points, dim)
     words.setflags(write=False)
     return words
 

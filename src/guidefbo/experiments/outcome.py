@@ -58,7 +58,7 @@ class Outcome:
     num_bytes: Numbers = field(default_factory=dict[str, float])
     """Bytes per agent and round, up and down."""
     seconds: Numbers = field(default_factory=dict[str, float])
-    """Wall-clock seconds in total and per stage."""
+    """Wall-clock seconds in total and per stage, and processor seconds in total."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     """Versions the run was made with."""
     made_by: Code = field(default_factory=dict[str, str])

@@ -71,7 +71,7 @@ class Trace:
     num_bytes: dict[str, float]
     """Mean bytes per agent and round, up and down."""
     seconds: dict[str, float]
-    """Wall-clock seconds in total and per stage."""
+    """Wall-clock seconds in total and per stage, and processor seconds in total."""
 
     @property
     def mean_metric(self) -> Values | None:

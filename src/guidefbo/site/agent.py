@@ -8,24 +8,26 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
-from guidefbo.agent.surrogate.model import Fitted
 from guidefbo.core.checks import require_count, shown
 from guidefbo.core.errors import DataError
 from guidefbo.core.space.overshoot import OVERSHOOT
 from guidefbo.core.space.space import Space
-from guidefbo.methods.record import Method
 from guidefbo.site.as_run import KEEP, accepted, run_of
-from guidefbo.site.book import Book, find_trial
-from guidefbo.site.choosing import next_point, round_of
-from guidefbo.site.exchange import doubted, in_use, take, upload_of
-from guidefbo.site.guidance import Guidance
-from guidefbo.site.learner import Learner
+from guidefbo.site.book import Book, find_trial, round_of
 from guidefbo.site.outcome import Outcome, check_outcomes
 from guidefbo.site.setup import Setup
 from guidefbo.site.trial import Best, Origin, Trial, TrialState, check_told, one_line
 from guidefbo.wire.envelope import Upload
+
+if TYPE_CHECKING:
+    # A process that only tells needs none of these, and they take long to load.
+    from guidefbo.agent.surrogate.model import Fitted
+    from guidefbo.methods.record import Method
+    from guidefbo.site.file import Stored
+    from guidefbo.site.guidance import Guidance
+    from guidefbo.site.workings import Workings
 
 MAX_BATCH = 10_000
 """Most points asked at once."""
@@ -46,7 +48,7 @@ class Agent:
         space: Space,
         *,
         goal: str,
-        method: str | Method = "guide-ucb",
+        method: "str | Method" = "guide-ucb",
         seed: int = 0,
         noise: float | None = None,
         initial: int | None = None,
@@ -114,16 +116,31 @@ class Agent:
             objective=objective,
             unit=unit,
         )
-        self._begin(setup, Guidance())
+        self._begin(setup)
+        self._build(None)
 
-    def _begin(self, setup: Setup, guidance: Guidance) -> None:
+    def _begin(self, setup: Setup) -> None:
         self._setup = setup
-        self._policy = setup.policy()
-        self._guidance = guidance
         self._book = Book(setup.space, setup.goal, setup.expire_after, setup.overshoot)
-        self._learner = Learner(self._policy, self._book, setup.outcomes)
+        self._built: Workings | None = None
+        self._stored: Stored | None = None
         self._files: dict[Path, str] = {}
         self._held: Path | None = None
+
+    def _build(self, guidance: "Guidance | None") -> "Workings":
+        from guidefbo.site.workings import Workings
+
+        self._built = Workings(self._setup, self._book, guidance)
+        return self._built
+
+    @property
+    def _workings(self) -> "Workings":
+        """What needs the method, built when it is first used."""
+        if self._built is not None:
+            return self._built
+        assert self._stored is not None
+        self._setup, guidance = self._stored.opened()
+        return self._build(guidance)
 
     @property
     def setup(self) -> Setup:
@@ -148,28 +165,38 @@ class Agent:
     @property
     def t(self) -> int:
         """The round: results beyond the initial design, counted from 1."""
-        return round_of(self._setup, self._book)
+        return round_of(self._book, self._setup.num_initial)
 
     @property
-    def guidance(self) -> Guidance:
+    def guidance(self) -> "Guidance":
         """What is held of the other sites, whether it is used, and whether it helps.
 
         Whether the own data speak for the others is computed here, of methods that
         compare models: the model is fitted, if it has not been.
         """
+        from guidefbo.site.exchange import doubted
+
         held = self._in_use
-        held = replace(held, judgement=self._learner.judgement(held))
+        held = replace(held, judgement=self._workings.learner.judgement(held))
         return doubted(held, self._setup, self._book)
 
     @property
-    def fitted(self) -> Fitted | None:
+    def fitted(self) -> "Fitted | None":
         """The model of what was told so far, None where there is none to be had."""
-        return self._learner.fitted
+        return self._workings.learner.fitted
 
     @property
-    def held_guidance(self) -> Guidance:
+    def held_guidance(self) -> "Guidance":
         """The newest packet as it came, fresh or stale."""
-        return self._guidance
+        return self._workings.guidance
+
+    def guidance_form(self) -> Mapping[str, Any]:
+        """Return what is held of the other sites as plain data."""
+        if self._built is None and self._stored is not None:
+            return self._stored.guidance
+        from guidefbo.site.guidance import guidance_to_form
+
+        return guidance_to_form(self._workings.guidance)
 
     @overload
     def ask(self) -> Trial: ...
@@ -272,7 +299,7 @@ class Agent:
         Where outcomes have limits, the best of those that keep them. Beside it stands
         the best single observation, which under noise is more often lucky than best.
         """
-        return self._learner.best(self.goal)
+        return self._workings.learner.best(self.goal)
 
     def upload(self) -> Upload | None:
         """Return what this site tells the others, None where there is nothing to tell.
@@ -280,11 +307,14 @@ class Agent:
         The same data give the same message; it holds no observation. `to_bytes()`
         gives it as it travels.
         """
+        from guidefbo.site.exchange import upload_of
+
+        made = self._workings
         return upload_of(
-            self._setup, self._policy, self._book, self._learner, self._guidance
+            self._setup, made.policy, self._book, made.learner, made.guidance
         )
 
-    def receive(self, packet: Any) -> Guidance:
+    def receive(self, packet: Any) -> "Guidance":
         """Take the answer of the server and say what is held now.
 
         The packet is checked here, whatever the other side sent. One that breaks the
@@ -294,9 +324,12 @@ class Agent:
         Args:
             packet: A message, its bytes or text, or None where none came.
         """
+        from guidefbo.site.exchange import take
+
+        made = self._workings
         if packet is not None:
-            self._guidance = take(
-                packet, self._guidance, self._setup, self._policy, self._book
+            made.guidance = take(
+                packet, made.guidance, self._setup, made.policy, self._book
             )
         return self._in_use
 
@@ -309,13 +342,15 @@ class Agent:
             site: The new name of the site; None: as it is.
             federation: The new federation; None: as it is.
         """
-        setup = self._setup
+        from guidefbo.site.guidance import Guidance
+
+        made, setup = self._workings, self._setup
         self._setup = replace(
             setup,
             site=setup.site if site is None else site,
             federation=setup.federation if federation is None else federation,
         )
-        self._guidance = Guidance(reason="the site was renamed")
+        made.guidance = Guidance(reason="the site was renamed")
 
     def change(self, **changes: Any) -> list[str]:
         """Change what is searched and say how; results stay. See `site.change`.
@@ -327,9 +362,12 @@ class Agent:
         """
         from guidefbo.site.change import changed_setup, held_after
 
+        former = self._workings.guidance
         setup, lines = changed_setup(self._setup, **changes)
+        guidance = held_after(former, self._setup, setup)
         kept = self._book.trials, self._files, self._held
-        self._begin(setup, held_after(self._guidance, self._setup, setup))
+        self._begin(setup)
+        self._build(guidance)
         trials, self._files, self._held = kept
         for trial in trials:
             self._book.enter(trial)
@@ -364,21 +402,32 @@ class Agent:
             self._files[target] = save_agent(self, target, known, overwrite=overwrite)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | Path, *, knows_method: bool = True) -> Self:
         """Return the agent in a file; it goes on as if it had never stopped.
 
         To the bit on the same machine and library versions; others round otherwise.
+
+        Args:
+            path: The file.
+            knows_method: Whether its method, settings and packet are checked and built
+                now; otherwise when they are first used.
         """
         from guidefbo.site.file import load_agent
 
-        setup, guidance, trials, fingerprint = load_agent(Path(path))
-        agent = cls.of(setup, trials, guidance)
-        agent._files[Path(os.path.realpath(path))] = fingerprint
+        stored = load_agent(Path(path))
+        agent = cls.__new__(cls)
+        agent._begin(stored.setup)
+        agent._stored = stored
+        if knows_method:
+            _ = agent._workings
+        for trial in stored.trials:
+            agent._book.enter(trial)
+        agent._files[Path(os.path.realpath(path))] = stored.fingerprint
         return agent
 
     @classmethod
     def of(
-        cls, setup: Setup, trials: Iterable[Trial], guidance: Guidance | None = None
+        cls, setup: Setup, trials: Iterable[Trial], guidance: "Guidance | None" = None
     ) -> Self:
         """Return the agent with trials that are kept elsewhere, as they are.
 
@@ -388,7 +437,8 @@ class Agent:
             guidance: What is held of the other sites; None: nothing.
         """
         agent = cls.__new__(cls)
-        agent._begin(setup, Guidance() if guidance is None else guidance)
+        agent._begin(setup)
+        agent._build(guidance)
         for trial in trials:
             agent._book.enter(trial)
         return agent
@@ -406,7 +456,8 @@ class Agent:
 
         Commands and other processes that do the same wait, so that any number of them
         can change one agent: `with Agent.update(path) as agent: agent.tell(...)`. A
-        block that raises changes nothing.
+        block that raises changes nothing. A block that only tells loads no model: the
+        method, its settings and the packet held are checked when they are first used.
 
         Args:
             path: The agent's file.
@@ -419,7 +470,7 @@ class Agent:
         if not target.is_file():
             cls.load(path)  # Says why; there is nothing to hold.
         with held(target, wait=wait, notice=notice):
-            agent = cls.load(path)
+            agent = cls.load(path, knows_method=False)
             agent._held = target
             try:
                 yield agent
@@ -461,8 +512,11 @@ class Agent:
         return "\n".join([*lines, *guidance.verdict])
 
     def _ask_one(self, due_at: int) -> Trial:
+        from guidefbo.site.choosing import next_point
+
+        made = self._workings
         chosen = next_point(
-            self._setup, self._policy, self._book, self._learner, self._in_use
+            self._setup, made.policy, self._book, made.learner, self._in_use
         )
         return self._book.open(
             self.space.from_unit(chosen.x),
@@ -473,6 +527,8 @@ class Agent:
         )
 
     @property
-    def _in_use(self) -> Guidance:
+    def _in_use(self) -> "Guidance":
         """What is held, and whether it is used; nothing is computed."""
-        return in_use(self._guidance, self._setup, self._book)
+        from guidefbo.site.exchange import in_use
+
+        return in_use(self._workings.guidance, self._setup, self._book)

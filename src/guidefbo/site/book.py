@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.missing import Missing
 from guidefbo.core.arrays import Point, Points
 from guidefbo.core.checks import is_whole_number, shown
 from guidefbo.core.errors import DataError, SpaceError
@@ -15,6 +14,9 @@ from guidefbo.core.space.goal import SIGNS
 from guidefbo.core.space.space import Space
 from guidefbo.site.outcome import Outcome
 from guidefbo.site.trial import Basis, Origin, Record, Trial, TrialState, now
+
+if TYPE_CHECKING:
+    from guidefbo.agent.missing import Missing
 
 FAILED_RADIUS = 0.05
 """No question nearer than this to a fresh failure, in the unit cube."""
@@ -184,12 +186,14 @@ class Book:
         y = [outcome.slack(trial.outcomes[outcome.name]) for trial in known]
         return Dataset(X=self.points(known), y=np.array(y))
 
-    def missing(self, *, has_noise: bool = True) -> Missing:
+    def missing(self, *, has_noise: bool = True) -> "Missing":
         """Return the pending and the failed points.
 
         Args:
             has_noise: Without noise a known point is not worth another question.
         """
+        from guidefbo.agent.missing import Missing
+
         pending = self.in_state(TrialState.PENDING)
         failed = self.in_state(TrialState.FAILED)
         successes = [t.records[-1].order for t in self.in_state(TrialState.DONE)]
@@ -224,6 +228,11 @@ class Book:
         for trial in self.in_state(TrialState.PENDING):
             if self.num_told - trial.due_at >= self._expire_after:
                 self._trials[trial.id] = replace(trial, state=TrialState.EXPIRED)
+
+
+def round_of(book: Book, num_initial: int) -> int:
+    """Return the round: results beyond the initial design, counted from 1."""
+    return max(1, len(book.results()) - num_initial + 1)
 
 
 def find_trial(book: Book, trial: Trial | int | Mapping[str, Any]) -> Trial:

@@ -11,7 +11,7 @@ from guidefbo.agent.policy import Policy
 from guidefbo.core.arrays import Point
 from guidefbo.core.errors import FallbackWarning, GuidanceWarning
 from guidefbo.core.threads import single_blas_thread
-from guidefbo.site.book import Book
+from guidefbo.site.book import Book, round_of
 from guidefbo.site.design import design_point, filling_point
 from guidefbo.site.exchange import doubted
 from guidefbo.site.guidance import Guidance, GuidanceState
@@ -52,12 +52,6 @@ def next_point(
         return _model_point(setup, policy, book, learner, guidance)
 
 
-def round_of(setup: Setup, book: Book) -> int:
-    """Return the round: results beyond the initial design, counted from 1."""
-    num_done = len(book.results())
-    return max(1, num_done - setup.num_initial + 1)
-
-
 def _design_point(setup: Setup, book: Book) -> Chosen:
     first = sum(trial.origin == Origin.DESIGN for trial in book.trials)
     missing = book.missing()
@@ -85,7 +79,7 @@ def _model_point(
         x = policy.decide(
             learner.fit(),
             policy.aim(learner.study, packet),
-            round_of(setup, book),
+            round_of(book, setup.num_initial),
             setup.address(book.next_id),
             missing,
             learner.limits(),

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -17,7 +18,6 @@ from guidefbo.core.files import (
     write_atomically,
 )
 from guidefbo.core.lock import exclusive
-from guidefbo.site.guidance import Guidance, guidance_from_form, guidance_to_form
 from guidefbo.site.old import renew_guidance, renew_setup
 from guidefbo.site.setup import Setup, door_of
 from guidefbo.site.trial import Trial
@@ -25,6 +25,7 @@ from guidefbo.site.trial_form import as_list, as_table, trial_from_form, trial_t
 
 if TYPE_CHECKING:
     from guidefbo.site.agent import Agent
+    from guidefbo.site.guidance import Guidance
 
 FORMAT = "guidefbo-agent"
 VERSION = 3
@@ -57,7 +58,7 @@ def save_agent(
         "format": FORMAT,
         "version": VERSION,
         "setup": agent.setup.to_form(),
-        "guidance": guidance_to_form(agent.held_guidance),
+        "guidance": agent.guidance_form(),
         "trials": [trial_to_form(trial) for trial in agent.trials],
     }
     text = json.dumps(form, indent=1, allow_nan=False) + "\n"
@@ -100,21 +101,48 @@ def _refuse_other(path: Path, known: str | None) -> None:
         )
 
 
-def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial], str]:
-    """Return what a file holds, every field checked, and its text's fingerprint."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What a file holds; its method and its packet are looked into when they are used.
+
+    To write a result down needs neither, and to load what they need takes longer than
+    all the rest.
+    """
+
+    path: Path
+    """The file."""
+    setup: Setup
+    """The configuration, its method and settings not checked yet."""
+    guidance: Mapping[str, Any]
+    """What is held of the other sites, as it was written."""
+    trials: tuple[Trial, ...]
+    """Every trial."""
+    fingerprint: str
+    """Of the file's text."""
+
+    def opened(self) -> "tuple[Setup, Guidance]":
+        """Return the configuration and what is held, checked to the last field."""
+        from guidefbo.site.guidance import guidance_from_form
+
+        with _blamed_on(self.path):
+            setup = self.setup.checked()
+            return setup, guidance_from_form(
+                self.guidance, door_of(setup, setup.policy())
+            )
+
+
+def load_agent(path: Path) -> Stored:
+    """Return what a file holds, every field checked but those of its method."""
     text = _read(path)
-    try:
+    with _blamed_on(path):
         form = _parse(text)
         is_old = form["version"] == 1
         described = as_table(form["setup"], "setup")
         setup = Setup.from_form(
-            renew_setup(described, path.stem) if is_old else described
+            renew_setup(described, path.stem) if is_old else described,
+            knows_method=is_old,
         )
         held = as_table(form["guidance"], "guidance")
-        guidance = guidance_from_form(
-            renew_guidance(held, setup) if is_old else held,
-            door_of(setup, setup.policy()),
-        )
         trials = [
             trial_from_form(item, k, setup)
             for k, item in enumerate(as_list(form["trials"], "trials"), start=1)
@@ -122,6 +150,20 @@ def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial], str]:
         orders = [record.order for trial in trials for record in trial.records]
         if len(set(orders)) != len(orders):
             raise DataError("expected every record to have an order of its own.")
+        return Stored(
+            path=path,
+            setup=setup,
+            guidance=renew_guidance(held, setup) if is_old else held,
+            trials=tuple(trials),
+            fingerprint=_fingerprint(text),
+        )
+
+
+@contextmanager
+def _blamed_on(path: Path) -> Generator[None, None, None]:
+    """Say of an error in the block that it is in a file."""
+    try:
+        yield
     except AgentFileError as error:
         raise AgentFileError(f"{path}: {error}") from error
     except UnknownNameError as error:
@@ -133,7 +175,6 @@ def load_agent(path: Path) -> tuple[Setup, Guidance, list[Trial], str]:
         raise AgentFileError(f"{path} is damaged: {error} is missing.") from error
     except (FedBOError, ValueError, TypeError, RecursionError) as error:
         raise AgentFileError(f"{path} is damaged or not an agent: {error}") from error
-    return setup, guidance, trials, _fingerprint(text)
 
 
 def _read(path: Path) -> str:

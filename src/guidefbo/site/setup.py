@@ -1,12 +1,10 @@
 """The configuration of an agent, fixed at creation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Self, cast
+from dataclasses import InitVar, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from guidefbo.agent.dataset import MAX_VALUE
-from guidefbo.agent.policy import Policy
-from guidefbo.agent.surrogate.model import site_model
 from guidefbo.core.checks import (
     MAX_AGENTS,
     MAX_SEED,
@@ -26,13 +24,16 @@ from guidefbo.core.space.overshoot import OVERSHOOT
 from guidefbo.core.space.region import Region
 from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Address, Streams
-from guidefbo.methods.record import Method
-from guidefbo.methods.registry import find_method
-from guidefbo.server.side import ServerSide
-from guidefbo.site.guidance import Door
 from guidefbo.site.labels import VALUE, Labels
 from guidefbo.site.outcome import MAX_OUTCOMES, Outcome
 from guidefbo.wire.envelope import Terms
+
+if TYPE_CHECKING:
+    # The method and what it needs are loaded when it is looked into.
+    from guidefbo.agent.policy import Policy
+    from guidefbo.methods.record import Method
+    from guidefbo.server.side import ServerSide
+    from guidefbo.site.guidance import Door
 
 MAX_RESULTS = 10**9
 """More results than that were never told to anybody."""
@@ -73,7 +74,7 @@ class Setup:
     """The search space."""
     goal: str
     """Either max or min."""
-    method: str | Method = "guide-ucb"
+    method: "str | Method" = "guide-ucb"
     """Name of a method, or a record, which is entered under its name."""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings of the method that differ from the defaults."""
@@ -118,28 +119,23 @@ class Setup:
     """Name of what is optimised, for people."""
     unit: str | None = None
     """What it is measured in."""
+    knows_method: InitVar[bool] = True
+    """Whether the method and its settings are checked here; otherwise by `checked`."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, knows_method: bool) -> None:
         if not isinstance(self.space, Space):
             raise SettingsError(
                 f"space must be a guidefbo.Space, got {shown(self.space)}. For example "
                 "Space(dose=Float(0, 1))."
             )
         require_goal(self.goal)
-        method = find_method(self.method)
-        self._set("method", method.name)
-        if method.strategy.site_refusal is not None:
-            raise SettingsError(
-                f"{method.name} runs in simulations only: "
-                f"{method.strategy.site_refusal}. Try guide-ucb."
-            )
         if not isinstance(self.settings, Mapping):
             raise SettingsError(
                 "settings must hold values by name, as in {'beta': 2.0}, got "
                 f"{shown(self.settings)}."
             )
-        given = {name: plain(value) for name, value in self.settings.items()}
-        self._set("settings", method.check(given))
+        if knows_method or not isinstance(self.method, str):
+            self._check_method()
         for name, low, high in COUNTS:
             self._set(name, require_count(name, getattr(self, name), low, high))
         self._set("site", f"site-{self.agent_id}" if self.site is None else self.site)
@@ -192,8 +188,31 @@ class Setup:
                 f"given, got {shown(self.noise)}."
             )
 
+    def _check_method(self) -> None:
+        from guidefbo.methods.registry import find_method
+
+        method = find_method(self.method)
+        self._set("method", method.name)
+        if method.strategy.site_refusal is not None:
+            raise SettingsError(
+                f"{method.name} runs in simulations only: "
+                f"{method.strategy.site_refusal}. Try guide-ucb."
+            )
+        given = {name: plain(value) for name, value in self.settings.items()}
+        self._set("settings", method.check(given))
+
+    def checked(self) -> Self:
+        """Return the same setup, its method and settings checked as well."""
+        return replace(self)
+
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+
+    @property
+    def _method(self) -> "Method":
+        from guidefbo.methods.registry import find_method
+
+        return find_method(self.method)
 
     @property
     def num_initial(self) -> int:
@@ -232,26 +251,28 @@ class Setup:
         """Return the randomness of this site at a trial or a number of results."""
         return self.streams.of(self.agent_id, t)
 
-    def policy(self) -> Policy:
+    def policy(self) -> "Policy":
         """Return what the agent does with its data."""
+        from guidefbo.agent.surrogate.model import site_model
+
         domain = self.space.domain
         model = site_model(domain, self.noise, self.settings)
-        return find_method(self.method).policy(self.settings, domain, model)
+        return self._method.policy(self.settings, domain, model)
 
-    def server_side(self) -> ServerSide | None:
+    def server_side(self) -> "ServerSide | None":
         """Return the shared half of the method, None where nothing is exchanged."""
-        return find_method(self.method).server(self.settings)
+        return self._method.server(self.settings)
 
     @property
     def packet_type(self) -> type[Any] | None:
         """What the method takes from its server, None where nothing is exchanged."""
-        messages = find_method(self.method).strategy.messages
+        messages = self._method.strategy.messages
         return None if messages is None else messages[1]
 
     @property
     def terms(self) -> Terms:
         """What the messages of this agent are of."""
-        strategy = find_method(self.method).strategy
+        strategy = self._method.strategy
         return Terms(
             federation=self.federation,
             space=fingerprint(self.space),
@@ -262,6 +283,8 @@ class Setup:
     @staticmethod
     def settings_of(method: Any) -> dict[str, Setting]:
         """Return what can be set of a method."""
+        from guidefbo.methods.registry import find_method
+
         return find_method(method).settings
 
     def to_form(self) -> dict[str, Any]:
@@ -278,8 +301,13 @@ class Setup:
         }
 
     @classmethod
-    def from_form(cls, form: Mapping[str, Any]) -> Self:
-        """Check plain data and return the setup it describes."""
+    def from_form(cls, form: Mapping[str, Any], *, knows_method: bool = True) -> Self:
+        """Check plain data and return the setup it describes.
+
+        Args:
+            form: The data.
+            knows_method: Whether the method and its settings are checked as well.
+        """
         known = {f.name for f in fields(cls)}
         missing = known - form.keys() - LATER
         if missing or not known.issuperset(form):
@@ -299,11 +327,13 @@ class Setup:
             raise SettingsError(f"outcomes must be a list, got {shown(outcomes)}.")
         items = cast(list[Any], outcomes)
         arguments["outcomes"] = tuple(map(Outcome.from_form, items))
-        return cls(**arguments)
+        return cls(**arguments, knows_method=knows_method)
 
 
-def door_of(setup: Setup, policy: Policy) -> Door:
+def door_of(setup: Setup, policy: "Policy") -> "Door":
     """Return what a packet must be to be taken by an agent of this setup."""
+    from guidefbo.site.guidance import Door
+
     return Door(
         terms=setup.terms,
         site=str(setup.site),

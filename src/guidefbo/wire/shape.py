@@ -7,12 +7,13 @@ down where nobody else has spoken.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from guidefbo.core.arrays import frozen_array
+from guidefbo.core.arrays import Matrix
 from guidefbo.core.checks import shown
 from guidefbo.core.errors import WireError
 from guidefbo.wire import entries
@@ -59,11 +60,12 @@ class _Coefficients:
     """Of the same form."""
 
     def __post_init__(self) -> None:
-        for name in ("means", "variances"):
-            blocks = tuple(map(frozen_array, getattr(self, name)))
-            object.__setattr__(self, name, blocks)
-        shapes = [block.shape for block in self.means]
-        if shapes != [block.shape for block in self.variances]:
+        means, variances = (
+            [np.asarray(block, dtype=np.float64) for block in blocks]
+            for blocks in (self.means, self.variances)
+        )
+        shapes = [block.shape for block in means]
+        if shapes != [block.shape for block in variances]:
             raise WireError("means and variances must have blocks of the same sizes.")
         if len(shapes) > MAX_BLOCKS or any(len(s) != 1 or s[0] == 0 for s in shapes):
             raise WireError(
@@ -75,8 +77,46 @@ class _Coefficients:
                 f"Expected for each of {len(shapes)} blocks one of {', '.join(KINDS)}, "
                 f"got {shown(self.kinds)}."
             )
-        _check(self.means, "means", -LARGEST, LARGEST)
-        _check(self.variances, "variances", SHARPEST, WIDEST)
+        object.__setattr__(self, "means", _checked(means, "means", -LARGEST, LARGEST))
+        checked = _checked(variances, "variances", SHARPEST, WIDEST)
+        object.__setattr__(self, "variances", checked)
+
+    @classmethod
+    def of_rows(
+        cls, form: tuple[tuple[str, int], ...], means: Matrix, variances: Matrix
+    ) -> list[Self]:
+        """Return a message for each row of numbers, all rows checked at once.
+
+        Args:
+            form: Kind and size of each block, one block or more.
+            means: (N, p), the blocks of a message side by side.
+            variances: (N, p).
+        """
+        kinds, sizes = zip(*form, strict=True)
+        ends = [0, *accumulate(sizes)]
+        blocks = [slice(first, last) for first, last in pairwise(ends)]
+        if means.shape != variances.shape or means.shape[1:] != (ends[-1],):
+            raise WireError(
+                f"Expected rows of {ends[-1]} numbers, got the shapes {means.shape} "
+                f"and {variances.shape}."
+            )
+        both = _checked([means.ravel()], "means", -LARGEST, LARGEST)
+        both += _checked([variances.ravel()], "variances", SHARPEST, WIDEST)
+        rows = zip(*(flat.reshape(means.shape) for flat in both), strict=True)
+        messages: list[Self] = []
+        for number, (mean, variance) in enumerate(rows):
+            m = tuple([mean[block] for block in blocks])
+            v = tuple([variance[block] for block in blocks])
+            if not number:
+                # The first checks what is left: the kinds and sizes of the blocks.
+                messages.append(cls(kinds=kinds, means=m, variances=v))
+                continue
+            message = object.__new__(cls)
+            object.__setattr__(message, "kinds", kinds)
+            object.__setattr__(message, "means", m)
+            object.__setattr__(message, "variances", v)
+            messages.append(message)
+        return messages
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -151,13 +191,25 @@ def _read(value: Any, name: str) -> Blocks:
     return tuple(entries.array(block, name, ndim=1) for block in blocks)
 
 
-def _check(blocks: Blocks, name: str, low: float, high: float) -> None:
-    for block in blocks:
-        # Written so that a number that is none fails as well.
-        slack = SLACK * max(abs(low), abs(high))
-        inside = (block >= low - min(slack, SLACK * abs(low))) & (block <= high + slack)
-        if not inside.all():
-            raise WireError(
-                f"{name} must lie from {low:g} to {high:g}, got "
-                f"{shown(block.tolist())}."
-            )
+def _checked(
+    blocks: list[NDArray[np.float64]], name: str, low: float, high: float
+) -> Blocks:
+    """Return read-only copies of blocks, or refuse them.
+
+    In one piece, since a server makes a message for each of many sites.
+    """
+    if not blocks:
+        return ()
+    flat = np.concatenate(blocks)
+    flat.setflags(write=False)
+    slack = SLACK * max(abs(low), abs(high))
+    least, most = low - min(slack, SLACK * abs(low)), high + slack
+    # The least and the largest of numbers one of which is none are none as well, of
+    # which no comparison holds.
+    if np.minimum.reduce(flat) >= least and np.maximum.reduce(flat) <= most:
+        ends = [0, *accumulate(map(len, blocks))]
+        return tuple([flat[first:last] for first, last in pairwise(ends)])
+    bad = next(b for b in blocks if not ((b >= least) & (b <= most)).all())
+    raise WireError(
+        f"{name} must lie from {low:g} to {high:g}, got {shown(bad.tolist())}."
+    )

@@ -22,6 +22,8 @@ _MISS = 1e-10
 """The LP solver's tolerance; a shorter row is a row of zeros."""
 _FLAT = 1e-7
 """A set without room for a ball of this radius has fewer dimensions."""
+_TRIES = 10
+"""Points that are tried before the solver is asked whether there is one."""
 _ROUNDS = 10
 """Sweeps over both kinds of directions. From the centre, the covariance of 4000 points
 is right to within its Monte-Carlo error after five to ten, for simplices, boxes, slabs
@@ -139,6 +141,30 @@ def _move(
     U[moving] += d[moving, np.newaxis] * steps
     # Not even rounding may leave a chain with no room at all.
     S[touched] = np.maximum(room + growth * steps, 1e-14)
+
+
+def has_point(dim: int, A: Matrix, b: Values, E: Matrix, e: OtherValues) -> bool:
+    """Whether a point of the cube with A u <= b and E u = e is found at once.
+
+    Tried is the point nearest to the cube's middle with E u = e, then the one on the
+    limits that it misses, and so on. Where none is found there may yet be one.
+    """
+    A, b = _unit_rows("A", A, "b", b, dim)
+    E, e = _unit_rows("E", E, "e", e, dim)
+    G = np.concatenate([A, np.eye(dim), -np.eye(dim)])
+    h = np.concatenate([b, np.ones(dim), np.zeros(dim)])
+    u, is_tight = np.full(dim, 0.5), np.zeros(len(G), dtype=np.bool_)
+    for _ in range(_TRIES):
+        rows, ends = np.concatenate([E, G[is_tight]]), np.append(e, h[is_tight])
+        if len(rows):
+            u = u + np.linalg.lstsq(rows, ends - rows @ u, rcond=_MISS)[0]
+        misses = G @ u - h
+        if (np.abs(rows @ u - ends) > _ROUNDING).any():
+            return False
+        if misses.max() <= _ROUNDING:
+            return True
+        is_tight |= misses > _ROUNDING
+    return False
 
 
 def _few_coordinates(N: Matrix, stream: np.random.Generator) -> Matrix:

@@ -10,8 +10,9 @@ from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from guidefbo.core.arrays import Point
+from guidefbo.core.arrays import Matrix, Point
 from guidefbo.core.checks import is_plain_text, shown
 from guidefbo.core.domain import Domain, Stepped
 from guidefbo.core.errors import SpaceError
@@ -19,7 +20,7 @@ from guidefbo.core.space.constraints import AtMost, Constraint, SumTo
 from guidefbo.core.space.levels import Levels
 from guidefbo.core.space.overshoot import nearest
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
-from guidefbo.core.space.polytope import Polytope
+from guidefbo.core.space.polytope import Polytope, has_point
 from guidefbo.core.space.rounding import round_together
 from guidefbo.core.space.scales import LARGEST
 from guidefbo.core.space.steps import Grid
@@ -27,6 +28,7 @@ from guidefbo.core.space.steps import Grid
 SLACK = 0.01
 """How far a told result may miss a constraint, relative to its bound or its largest
 term: a scale that reads three digits never weighs a mixture to exactly one."""
+Numbers = NDArray[np.float64]
 FORBIDDEN = frozenset("=,")
 """Characters that would make name=value,name=value ambiguous."""
 
@@ -80,8 +82,11 @@ class Space:
             self._check_constraint(constraint)
         space = type(self)(**self._parameters)
         space._constraints = (*self._constraints, *constraints)
-        # An empty region is refused here, not at the first question.
-        _ = space.domain
+        # An empty region is refused here, not at the first question. Where a point is
+        # found at once, the solver and all that it loads can wait.
+        names = space._constrained
+        if not has_point(len(names), *space._limits(names)):
+            _ = space.domain
         return space
 
     @cached_property
@@ -103,16 +108,21 @@ class Space:
     def domain(self) -> Domain:
         """The part of the unit cube that stands for values."""
         items = [(self.places[n].start, p) for n, p in self._parameters.items()]
-        names = sorted(
-            {name for c in self._constraints for name in c.coefficients},
-            key=lambda name: self.places[name].start,
-        )
+        names = self._constrained
         return Domain(
             dim=self.dim,
             stepped=self._stepped(names),
             blocks=tuple((i, p) for i, p in items if isinstance(p, Choice)),
             columns=np.array([self.places[n].start for n in names], dtype=np.intp),
             polytope=self._polytope(names) if names else None,
+        )
+
+    @property
+    def _constrained(self) -> list[str]:
+        """The parameters that constraints name, in the order of their coordinates."""
+        return sorted(
+            {name for c in self._constraints for name in c.coefficients},
+            key=lambda name: self.places[name].start,
         )
 
     def _stepped(self, constrained: list[str]) -> tuple[tuple[int, Stepped], ...]:
@@ -239,8 +249,8 @@ class Space:
                     f"{name!r} is {what}."
                 )
 
-    def _polytope(self, names: list[str]) -> Polytope:
-        """Return the constraints in units of the cube, over the named coordinates."""
+    def _limits(self, names: list[str]) -> tuple[Matrix, Numbers, Matrix, Numbers]:
+        """Return A, b, E and e of A u <= b and E u = e, over the named coordinates."""
         floats = [self._parameters[name] for name in names]
         low = np.array([p.low for p in floats if isinstance(p, Float)], dtype=float)
         high = np.array([p.high for p in floats if isinstance(p, Float)], dtype=float)
@@ -255,14 +265,14 @@ class Space:
             rows[is_equal].append(a * (high - low))
             ends[is_equal].append(float(bound - a @ low))
         k = len(names)
+        A, E = (np.array(rows[is_equal]).reshape(-1, k) for is_equal in (False, True))
+        return A, np.array(ends[False]), E, np.array(ends[True])
+
+    def _polytope(self, names: list[str]) -> Polytope:
+        """Return the constraints in units of the cube, over the named coordinates."""
+        A, b, E, e = self._limits(names)
         try:
-            return Polytope.of(
-                k,
-                A=np.array(rows[False]).reshape(-1, k),
-                b=np.array(ends[False]),
-                E=np.array(rows[True]).reshape(-1, k),
-                e=np.array(ends[True]),
-            )
+            return Polytope.of(len(names), A=A, b=b, E=E, e=e)
         except SpaceError as error:
             limits = "; ".join(map(str, self._constraints))
             raise SpaceError(

@@ -65,23 +65,17 @@ class ShapeServer:
         sites = sorted(uploads)
         b = np.stack([np.concatenate(uploads[site].means) for site in sites])
         v = np.stack([np.concatenate(uploads[site].variances) for site in sites])
-        kinds, sizes = zip(*uploads[sites[0]].form, strict=True)
-        ends = [0, *accumulate(sizes)]
+        form = uploads[sites[0]].form
+        ends = [0, *accumulate(size for _, size in form)]
         blocks = [slice(*pair) for pair in pairwise(ends)]
-        for kind, block in zip(kinds, blocks, strict=True):
+        for (kind, _), block in zip(form, blocks, strict=True):
             if kind == PLACE:
                 v[:, block] = np.median(v[:, block], axis=0)  # E103
         pooled = self.pooling(b, v, blocks)
         means = np.clip(pooled.means, -LARGEST, LARGEST)
         variances = np.clip(pooled.variances, SHARPEST, WIDEST)
-        return {
-            site: ShapePacket(
-                kinds=kinds,
-                means=tuple(np.split(means[n], ends[1:-1])),
-                variances=tuple(np.split(variances[n], ends[1:-1])),
-            )
-            for n, site in enumerate(sites)
-        }
+        packets = ShapePacket.of_rows(form, means, variances)
+        return dict(zip(sites, packets, strict=True))
 
     def listen(
         self, uploads: Mapping[str, ShapeUpload], sites: Sequence[str], draws: Draws
