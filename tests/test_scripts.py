@@ -29,6 +29,7 @@ ELSEWHERE = {
     "kernels": "tests/test_check.py",
     "stale_results": "tests/test_results.py",
     "settings_tables": "tests/test_documents.py",
+    "advice_table": "tests/test_advice.py",
     "mixture": "tests/test_documents.py",
     "one_site": "tests/test_documents.py",
     "three_sites": "tests/test_documents.py",

@@ -1,6 +1,6 @@
 """The configuration of an agent, fixed at creation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self, cast
 
@@ -26,6 +26,7 @@ from guidefbo.core.space.overshoot import OVERSHOOT
 from guidefbo.core.space.region import Region
 from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Address, Streams
+from guidefbo.methods.default import DEFAULT_METHOD
 from guidefbo.methods.record import Method
 from guidefbo.methods.registry import find_method
 from guidefbo.server.side import ServerSide
@@ -57,6 +58,7 @@ LATER = frozenset(
         "former",
         "objective",
         "unit",
+        "outcome_bounds",
     }
 )
 """Fields that files of version 2 do not have; their defaults are what was meant."""
@@ -73,7 +75,7 @@ class Setup:
     """The search space."""
     goal: str
     """Either max or min."""
-    method: str | Method = "guide-ucb"
+    method: str | Method = DEFAULT_METHOD
     """Name of a method, or a record, which is entered under its name."""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings of the method that differ from the defaults."""
@@ -118,6 +120,8 @@ class Setup:
     """Name of what is optimised, for people."""
     unit: str | None = None
     """What it is measured in."""
+    outcome_bounds: tuple[float | None, float | None] = (None, None)
+    """Least and largest value it can have; pictures end there, the model does not."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.space, Space):
@@ -131,7 +135,7 @@ class Setup:
         if method.strategy.site_refusal is not None:
             raise SettingsError(
                 f"{method.name} runs in simulations only: "
-                f"{method.strategy.site_refusal}. Try guide-ucb."
+                f"{method.strategy.site_refusal}. Try {DEFAULT_METHOD}."
             )
         if not isinstance(self.settings, Mapping):
             raise SettingsError(
@@ -161,6 +165,7 @@ class Setup:
             raise SettingsError(
                 f"The objective cannot have the name of a parameter, {self.objective}."
             )
+        self._set("outcome_bounds", _checked_bounds(self.outcome_bounds))
         self._set("outcomes", tuple(self.outcomes))
         names = [o.name for o in self.outcomes if isinstance(o, Outcome)]
         named = [] if self.objective is None else [self.objective]
@@ -274,6 +279,7 @@ class Setup:
             "within": {name: list(ends) for name, ends in self.within.items()},
             "without": {name: list(gone) for name, gone in self.without.items()},
             "fixed": dict(self.fixed),
+            "outcome_bounds": list(self.outcome_bounds),
             "former": [space_to_form(space) for space in self.former],
         }
 
@@ -300,6 +306,23 @@ class Setup:
         items = cast(list[Any], outcomes)
         arguments["outcomes"] = tuple(map(Outcome.from_form, items))
         return cls(**arguments)
+
+
+def _checked_bounds(given: Any) -> tuple[float | None, float | None]:
+    """Return the least and the largest possible value, or refuse them."""
+    ends: tuple[Any, ...] = ()
+    if isinstance(given, tuple | list):
+        ends = tuple(map(plain, cast(Sequence[Any], given)))
+    is_pair = len(ends) == 2 and all(
+        end is None or (is_finite_number(end) and abs(end) <= MAX_VALUE) for end in ends
+    )
+    if not is_pair or (None not in ends and not ends[0] < ends[1]):
+        raise SettingsError(
+            "outcome_bounds must be the least and the largest possible value, as in "
+            f"(0, 100), None where there is no such end, got {shown(given)}."
+        )
+    low, high = (None if end is None else float(end) for end in ends)
+    return low, high
 
 
 def door_of(setup: Setup, policy: Policy) -> Door:
