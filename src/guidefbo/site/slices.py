@@ -111,7 +111,8 @@ def _jackknife(left_out: NDArray[np.float64]) -> Values:
     g = len(left_out)
     if g < 2:
         return np.full(left_out.shape[-1], np.nan)
-    return np.sqrt((g - 1) * left_out.var(axis=0))
+    apart: NDArray[np.float64] = left_out - np.mean(left_out, axis=0)
+    return np.sqrt((g - 1) / g * np.sum(apart**2, axis=0))
 
 
 def slices_of(agent: Agent) -> tuple[Slice, ...]:
