@@ -167,9 +167,23 @@ def say(axes: Any, text: str, size: float = 10.0) -> None:
 
 
 def draw_marks(
-    axes: Any, x: Values, y: Values, word: str, look: str, reach: Values | None = None
+    axes: Any,
+    x: Values,
+    y: Values,
+    word: str,
+    look: str,
+    reach: NDArray[np.float64] | None = None,
 ) -> None:
-    """Draw points by the name of a look, with error bars where they reach."""
+    """Draw points by the name of a look, with error bars where they reach.
+
+    Args:
+        axes: Where.
+        x: (n,) their places.
+        y: (n,) their values.
+        word: What the legend calls them.
+        look: How they look.
+        reach: (2, n) how far the bars go down and up; None: no bars.
+    """
     if len(x) == 0:
         return
     if reach is not None and reach.any():
@@ -192,10 +206,22 @@ def draw_steps(axes: Any, x: Values, y: Values, end: float, word: str) -> None:
 
 
 def draw_star(
-    axes: Any, x: float, y: float, reach: float = 0.0, word: str | None = None
+    axes: Any,
+    x: float,
+    y: float,
+    reach: NDArray[np.float64] | None = None,
+    word: str | None = None,
 ) -> None:
-    """Draw the one point that matters, with an error bar where it reaches."""
-    if reach > 0.0:
+    """Draw the one point that matters, with an error bar where it reaches.
+
+    Args:
+        axes: Where.
+        x: Its place.
+        y: Its value.
+        reach: (2, 1) how far the bar goes down and up; None: no bar.
+        word: What the legend calls it.
+    """
+    if reach is not None and reach.any():
         axes.errorbar(x, y, yerr=reach, color=COLOURS["red"], linewidth=1.4, zorder=4)
     axes.plot(x, y, linestyle="", label=word, zorder=5, **LOOKS["star"])
 
@@ -301,15 +327,34 @@ def draw_strip(
     return strip
 
 
-def draw_shares(axes: Any, names: Sequence[str], shares: Values, title: str) -> None:
-    """Draw shares as horizontal bars, the first on top, each with its percentage."""
+def draw_shares(
+    axes: Any, names: Sequence[str], shares: Values, errors: Values, title: str
+) -> None:
+    """Draw shares as horizontal bars, the first on top, each with its percentage.
+
+    Args:
+        axes: Where.
+        names: Whose they are.
+        shares: At least 0.
+        errors: Their standard errors, not-a-number where they are not known.
+        title: What they are shares of.
+    """
     rows = np.arange(len(names))
+    known = np.isfinite(errors)
     axes.barh(rows, shares, color=COLOURS["sky"], height=0.65)
+    if known.any():
+        # No share is below nought or above one.
+        down, up = np.minimum(errors, shares), np.minimum(errors, 1.0 - shares)
+        reach = np.array([down[known], up[known]])
+        look = {"color": "0.35", "linewidth": 1.0, "linestyle": "", "capsize": 2}
+        axes.errorbar(shares[known], rows[known], xerr=reach, **look)
     axes.set_yticks(rows, [caption(name, 22) for name in names], fontsize=8)
-    for row, share in zip(rows, shares, strict=True):
-        axes.text(share, row, f" {share:.0%}", va="center", fontsize=8)
+    ends = shares + np.where(known, np.minimum(errors, 1.0 - shares), 0.0)
+    for row, share, end, error in zip(rows, shares, ends, errors, strict=True):
+        spread = f" ± {100.0 * error:.0f}" if np.isfinite(error) else ""
+        axes.text(end, row, f" {share:.0%}{spread}", va="center", fontsize=8)
     axes.set_ylim(max(len(names), 4) - 0.4, -0.6)
-    axes.set_xlim(0.0, 1.2 * float(shares.max()))
+    axes.set_xlim(0.0, 1.35 * float(ends.max()))
     axes.set_xticks([])
     axes.spines[:].set_visible(False)
     axes.tick_params(axis="y", length=0)

@@ -473,7 +473,7 @@ NEW = ["init", "new.json", "line.toml", "--goal", "max"]
         ([*NEW, "--initial", "0"], ["initial must be", "got 0"]),
         ([*NEW, "--agents", "3"], ["--agents 3 needs --agent-id"]),
         ([*NEW, "--agents", "3", "--agent-id", "3"], ["at least 4, got 3"]),
-        ([*NEW, "--set", "bogus=1"], ["no setting of guide-ucb 'bogus'"]),
+        ([*NEW, "--set", "bogus=1"], ["no setting of shape-ucb 'bogus'"]),
         ([*NEW, "--set", "beta"], ["key=value, got 'beta'"]),
         ([*NEW, "--gaol", "max"], ["--gaol"]),
         (["init", "line.toml", "line.toml", *NEW[3:], "--force"], ["overwritten"]),
@@ -623,7 +623,7 @@ def federation(call):
     for k, name in enumerate("abc"):
         call(
             "init", f"{name}.json", "line.toml", "--goal", "max", "--seed", 5,
-            "--agents", 3, "--agent-id", k, *QUICK,
+            "--method", "guide-ucb", "--agents", 3, "--agent-id", k, *QUICK,
         )  # fmt: skip
         for line in call("ask", f"{name}.json", "-n", 5, "--json").out.splitlines():
             asked = json.loads(line)
@@ -685,7 +685,9 @@ def test_bad_upload_is_named_and_the_others_are_answered(federation, tmp_path):
     (tmp_path / "bad.json").write_text("{}")
     space = LINE + LINE.replace(".x", ".y")
     (tmp_path / "two.toml").write_text(space)
-    federation("init", "d.json", "two.toml", "--goal", "max", *QUICK)
+    federation(
+        "init", "d.json", "two.toml", "--goal", "max", "--method", "guide-ucb", *QUICK
+    )
     federation("tell", "d.json", "x=0.5,y=0.5", 1)
     federation("upload", "d.json", "-o", "wide.json")
     for bad, says in [("bad.json", "Expected format"), ("wide.json", "another search")]:

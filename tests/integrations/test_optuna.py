@@ -23,6 +23,7 @@ from optuna.trial import TrialState
 import guidefbo as gf
 from guidefbo.core.errors import FedBOError, SettingsError
 from guidefbo.integrations.optuna import ASKED, FederatedSampler, _Axes, _Axis
+from guidefbo.methods.default import LONE_METHOD
 
 ROOT = Path(__file__).parents[2]
 DISTRIBUTIONS = {
@@ -78,7 +79,9 @@ def points(study):
 
 def own_loop(count, **options):
     agent = gf.Agent(
-        SPACE, goal="min", **({"method": "ucb", "seed": 3, "initial": 4} | options)
+        SPACE,
+        goal="min",
+        **({"method": LONE_METHOD, "seed": 3, "initial": 4} | options),
     )
     for _ in range(count):
         trial = agent.ask()
@@ -206,7 +209,7 @@ def test_ask_and_tell_of_many_at_once_gives_different_points():
         for trial in trials:
             study.tell(trial, cost(trial.params))
     assert len({json.dumps(p) for p in points(study)}) == 10
-    with_agent = gf.Agent(SPACE, goal="min", method="ucb", seed=3, initial=4)
+    with_agent = gf.Agent(SPACE, goal="min", method=LONE_METHOD, seed=3, initial=4)
     for _ in range(2):
         batch = with_agent.ask(5)
         for trial in batch:
@@ -240,7 +243,7 @@ def test_enqueued_trials_are_run_and_learnt_from():
     study.optimize(objective, n_trials=3)
     assert points(study)[0] == best
     assert points(study)[1]["rate"] == 0.5
-    agent = gf.Agent(SPACE, goal="min", method="ucb", seed=3, initial=4)
+    agent = gf.Agent(SPACE, goal="min", method=LONE_METHOD, seed=3, initial=4)
     agent.tell(best, cost(best))
     second = points(study)[1]
     # The rest of the second is the first point of the design.
@@ -286,7 +289,7 @@ def test_failed_and_pruned_trials_and_infinite_values_are_kept_away_from():
         assert np.abs(others - xs[k]).min() > 0.004
     # Our own loop, told the same, asks the same.
     agent = gf.Agent(
-        gf.Space(x=gf.Float(0, 1)), goal="min", method="ucb", seed=0, initial=1
+        gf.Space(x=gf.Float(0, 1)), goal="min", method=LONE_METHOD, seed=0, initial=1
     )
     for k in range(8):
         trial = agent.ask()

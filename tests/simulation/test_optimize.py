@@ -8,6 +8,7 @@ from tests.simulation.light import known_to
 
 from guidefbo import Float, Space, optimize
 from guidefbo.core.errors import SettingsError, UnknownNameError
+from guidefbo.methods.default import DEFAULT_METHOD
 
 SQUARE = Space(x=Float(-1, 1), y=Float(0.1, 10, log=True))
 LIGHT = {
@@ -40,12 +41,12 @@ QUADRATICS = [quadratic(*center) for center in CENTERS]
 
 
 def light(functions, space=SQUARE, **given):
-    settings = known_to(given.get("method", "guide-ucb"), LIGHT)
+    settings = known_to(given.get("method", DEFAULT_METHOD), LIGHT)
     options = {"goal": "min", "initial": 4, "rounds": 3, "settings": settings}
     return optimize(functions, space, **{**options, **given})
 
 
-@pytest.mark.parametrize("method", ["guide-ucb", "guide-nei", "guide-ts"])
+@pytest.mark.parametrize("method", ["guide-ucb", "guide-nei", "guide-ts", "shape-ucb"])
 def test_minimising_is_maximising_the_negative(method):
     low = light(QUADRATICS, goal="min", method=method, rounds=2)
     high = light(list(map(negated, QUADRATICS)), goal="max", method=method, rounds=2)
@@ -54,7 +55,7 @@ def test_minimising_is_maximising_the_negative(method):
     assert [e.values for e in low.best] == [e.values for e in high.best]
 
 
-@pytest.mark.parametrize("method", ["guide-ucb", "guide-nei", "ucb"])
+@pytest.mark.parametrize("method", ["guide-ucb", "guide-nei", "ucb", "shape-ucb"])
 def test_finds_the_optimum_of_quadratics(method):
     result = light(QUADRATICS, method=method, initial=6, rounds=10)
     for best, (x, y) in zip(result.best, CENTERS, strict=True):
@@ -184,7 +185,7 @@ def test_progress_is_told_the_best_values():
 def test_result_reads_well():
     text = str(light(QUADRATICS))
     lines = text.splitlines()
-    assert lines[0] == "guide-ucb, goal min: 3 agents, 7 evaluations each"
+    assert lines[0] == "shape-ucb, goal min: 3 agents, 7 evaluations each"
     assert len(lines) == 4
     assert lines[1].startswith("  agent 0: ")
     assert "x=" in lines[1]

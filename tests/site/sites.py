@@ -47,8 +47,10 @@ def make(space="box", goal="max", **options):
     """Return an agent of little effort."""
     space = SPACES[space] if isinstance(space, str) else space
     light = LIGHT if space.domain.polytope is None else LIGHTER
-    given = {"settings": light, "initial": 3, "seed": 7} | options
-    known = find_method(given.get("method", "guide-ucb")).settings
+    # Packets of these tests are of guide.
+    given = {"method": "guide-ucb", "settings": light, "initial": 3, "seed": 7}
+    given |= options
+    known = find_method(given["method"]).settings
     given["settings"] = {k: v for k, v in given["settings"].items() if k in known}
     return Agent(space, goal=goal, **given)
 

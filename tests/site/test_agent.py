@@ -994,7 +994,8 @@ def test_agent_beyond_the_federation_is_refused():
     ids=lambda part: part if isinstance(part, str) else "",
 )
 def test_numpy_numbers_in_the_setup_are_saved(option, value, tmp_path):
-    given = {"space": BOX, "goal": "max", "settings": LIGHT} | {option: value()}
+    given = {"space": BOX, "goal": "max", "method": "guide-ucb", "settings": LIGHT}
+    given[option] = value()
     agent = Agent(given.pop("space"), **given)
     agent.tell(agent.ask(), 1.0)
     agent.save(tmp_path / "a.json")

@@ -19,16 +19,18 @@ from guidefbo import (
     Space,
     SumTo,
 )
+from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.guidance.field import GuidanceField
 from guidefbo.canvas import caption
 from guidefbo.core.component import Components
-from guidefbo.core.errors import FallbackWarning, NumericalError
+from guidefbo.core.errors import FallbackWarning, NumericalError, SettingsError
 from guidefbo.site.figures import MAX_PANELS
 from guidefbo.site.slices import MAX_POINTS, importance_of, slices_of
 from guidefbo.site.trial import TrialState
 from guidefbo.wire.consensus import ConsensusPacket
 from guidefbo.wire.fts import FeatureWeights
 from guidefbo.wire.guide import GuidancePacket
+from guidefbo.wire.shape import ShapePacket
 
 MIXED = Space(
     dose=Float(0.1, 100, log=True),
@@ -48,7 +50,8 @@ def measure(values):
 
 
 def told(space, function, num_results, goal="max", **options):
-    agent = Agent(space, goal=goal, **options)
+    # Packets of these tests are of guide.
+    agent = Agent(space, goal=goal, **{"method": "guide-ucb"} | options)
     for _ in range(num_results):
         trial = agent.ask()
         agent.tell(trial, float(function(trial.values)))
@@ -250,6 +253,114 @@ def test_guidance_of_a_consensus_is_drawn_where_the_agent_looks(aim, tmp_path):
     if aim == "others":
         assert center == pytest.approx(0.85)
     assert "no guidance" not in words(agent.plot(tmp_path / "agent.png"))
+
+
+def test_guidance_of_a_shape_is_drawn_where_it_points():
+    space = Space(x=Float(0, 1), y=Float(0, 1), kind=Choice("a", "b"))
+    agent = told(
+        space, lambda v: -((v["x"] - 0.3) ** 2) - v["y"] ** 2, 8, method="shape-ucb"
+    )
+    agent.receive(handed(agent, shape_packet(agent, place=0.3)))
+    assert agent.guidance.state == "active"
+    x, y, kind = slices_of(agent)
+    side, posterior = agent.setup.policy().side, agent.fitted.posterior
+    place = side.aimed(side.study(posterior), agent.guidance.packet).told
+    # Between the own estimate and the 0.8 of the others, wherever that is.
+    for piece, at in ((x, place.center[0]), (y, place.center[1])):
+        assert piece.x[np.argmax(piece.guidance)] == pytest.approx(at, abs=0.006)
+    assert np.ptp(kind.guidance) < 1e-3
+    assert "a function or a model" not in words(agent.plot())
+
+
+def shape_packet(agent, place):
+    """Return what the others expect: nothing of trends, the optimum at a place."""
+    sent = agent.upload().body
+    means = [np.zeros(size) for size in sent.sizes]
+    means[-1] = np.full(sent.sizes[-1], place)
+    spreads = [np.full(size, 0.01) for size in sent.sizes]
+    return ShapePacket(kinds=sent.kinds, means=tuple(means), variances=tuple(spreads))
+
+
+def test_bands_end_where_the_outcome_does():
+    def percent(values):
+        return 99.0 if values["x"] > 0.5 else 40.0
+
+    free = told(LINE, percent, 8)
+    (before,) = slices_of(free)
+    assert before.high.max() > 100.0
+    bounded = told(LINE, percent, 8, outcome_bounds=(0, 100))
+    (after,) = slices_of(bounded)
+    assert after.high.max() == 100.0
+    assert after.low.min() >= 0.0
+    assert (after.mean <= 100.0).all()
+    # All that is possible is as it was, and the model knows nothing of it.
+    inside = before.high < 100.0
+    assert (after.high[inside] == before.high[inside]).all()
+    assert bounded.ask().values == free.ask().values
+
+
+def test_error_bars_end_where_the_outcome_does():
+    for goal, bounds in (("max", (None, 1.0)), ("min", (0.0, None))):
+        agent = Agent(LINE, goal=goal, outcome_bounds=bounds)
+        for x, value in ((0.1, 0.05), (0.5, 0.5), (0.9, 0.95)):
+            agent.tell({"x": x}, value, std=0.2)
+        heights = [
+            y
+            for bars in agent.plot().axes[0].containers
+            for line in bars.lines[2]
+            for segment in line.get_segments()
+            for y in segment[:, 1]
+        ]
+        assert max(heights) == (1.0 if goal == "max" else pytest.approx(1.35))
+        assert min(heights) == (0.0 if goal == "min" else pytest.approx(-0.35))
+
+
+@pytest.mark.parametrize(
+    "bounds", [(1, 0), (1, 1), (0,), "0,1", (np.nan, 1), (0, 1e300), ("a", 1), 3, None]
+)
+def test_wrong_bounds_of_the_outcome_are_refused(bounds):
+    with pytest.raises(SettingsError, match="outcome_bounds must be the least and"):
+        Agent(LINE, goal="max", outcome_bounds=bounds)
+
+
+def test_bounds_of_the_outcome_are_kept(tmp_path):
+    agent = Agent(LINE, goal="max", outcome_bounds=(np.float32(0), None))
+    agent.save(tmp_path / "a.json")
+    assert Agent.load(tmp_path / "a.json").setup == agent.setup
+    assert agent.setup.outcome_bounds == (0.0, None)
+
+
+def test_importance_has_the_error_of_a_jackknife():
+    """Each share without the results k, k + 10, ... in turn."""
+    agent = mixed(num_results=23)
+    found = importance_of(agent)
+    data, units = agent.fitted.data, agent.fitted.units
+    model, y = agent.setup.policy().model, units.to_site(data.y)
+    shares = []
+    for k in range(10):
+        kept = np.arange(23) % 10 != k
+        ell = model.fit(Dataset(X=data.X[kept], y=y[kept])).posterior.hyper.lengthscales
+        rates = {name: 1.0 / ell[place][0] for name, place in MIXED.places.items()}
+        shares.append([rates[n] / sum(rates.values()) for n in found.names])
+    wanted = np.sqrt(0.9 * ((shares - np.mean(shares, axis=0)) ** 2).sum(axis=0))
+    assert found.errors == pytest.approx(wanted)
+    names, folded, errors = found.top(2)
+    assert names == [*found.names[:2], "4 others"]
+    assert folded.sum() == pytest.approx(1.0)
+    # What is left together is known as well as the two before it are together.
+    pair = np.array(shares)[:, :2].sum(axis=1)
+    assert errors[2] == pytest.approx(np.sqrt(0.9 * ((pair - pair.mean()) ** 2).sum()))
+    share = f"{found.shares[0]:.0%} ± {100 * found.errors[0]:.0f}"
+    assert share in words(agent.plot())
+
+
+def test_importance_of_too_few_results_has_no_error():
+    found = importance_of(told(Space(x=Float(0, 1), y=Float(0, 1)), sum_of, 2))
+    assert np.isnan(found.errors).all()
+
+
+def sum_of(values):
+    return sum(values.values())
 
 
 def test_guidance_that_is_no_place_is_said_to_be_one_thing_or_another():

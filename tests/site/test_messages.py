@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.site.sites import LIGHT, handed, make, measure, packet, told
+from tests.site.sites import LIGHT, handed, make, measure, packet, quietly, told
 
 from guidefbo import Agent, Choice, Float, Int, Space, merge
 from guidefbo.core.errors import (
@@ -332,6 +332,39 @@ def test_a_file_of_version_2_loads_and_goes_on(tmp_path):
     agent.save(tmp_path / "new.json")
     assert json.loads((tmp_path / "new.json").read_text())["version"] == 3
     assert Agent.load(tmp_path / "new.json").trials == agent.trials
+
+
+def test_a_file_of_version_3_loads_and_goes_on(tmp_path):
+    """With everything in it: units, steps, outcomes, as run, a changed space."""
+    file = DATA / "site-version-3.json"
+    agent = Agent.load(file)
+    setup = agent.setup
+    assert setup.method == "shape-ucb"
+    assert (setup.objective, setup.unit, setup.outcome_bounds) == (
+        "yield",
+        "%",
+        (0, 100),
+    )
+    assert [str(outcome) for outcome in setup.outcomes] == ["impurity [%] <= 2"]
+    assert setup.version == 2
+    assert setup.former[0].parameters["heat"].high == 120
+    assert setup.space.parameters["cat"].options == ("a", "b", "c")
+    assert (setup.without, setup.fixed) == ({"cat": ("b",)}, {"stir": True})
+    assert [t.state for t in agent.trials] == [
+        *["done"] * 7, "failed", "abandoned", "pending"
+    ]  # fmt: skip
+    corrected, as_run = agent.trials[0], agent.trials[6]
+    assert [record.value for record in corrected.records][-1] == 77.7
+    assert len(corrected.records) == 2
+    assert (as_run.as_run["heat"], as_run.values["heat"]) != (120.9, 120.9)
+    assert as_run.as_run["heat"] == 120.9
+    assert (as_run.std, as_run.outcomes) == (0.5, {"impurity": 1.9})
+    assert agent.held_guidance.message.head.num_uploads == 3
+    agent.save(tmp_path / "new.json")
+    assert (tmp_path / "new.json").read_bytes() == file.read_bytes()
+    with quietly():
+        asked = agent.ask().values
+    assert asked == {"heat": 91.0, "time": 60.0, "n": 1, "cat": "a", "stir": True}
 
 
 def test_a_file_of_version_1_with_a_refused_packet_loads():

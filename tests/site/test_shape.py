@@ -16,6 +16,7 @@ from tests.site.sites import (
 
 from guidefbo import Agent
 from guidefbo.core.errors import GuidanceWarning, WireError
+from guidefbo.methods.default import DEFAULT_METHOD, LONE_METHOD
 from guidefbo.server.exchange import merge
 from guidefbo.wire.codec import read
 from guidefbo.wire.envelope import PacketHead
@@ -122,6 +123,22 @@ def test_trend_is_a_site_that_trusts_nobody():
         assert first.values == second.values
         for each, trial in ((site, first), (hermit, second)):
             each.tell(trial, measure(each.space, trial.values))
+
+
+@pytest.mark.parametrize("name", ["line", "box", "mixed", "tiny", "shares"])
+def test_who_names_no_method_has_the_lone_model_of_trend(name):
+    """To the bit: no less because no packet came, and ready to exchange."""
+    chosen = Agent(SPACES[name], goal="max", initial=4, seed=2)
+    hermit = Agent(SPACES[name], goal="max", initial=4, seed=2, method=LONE_METHOD)
+    assert chosen.setup.method == DEFAULT_METHOD == METHOD
+    for _ in range(6):
+        with quietly():
+            first, second = chosen.ask(), hermit.ask()
+        assert first.values == second.values
+        for each, trial in ((chosen, first), (hermit, second)):
+            each.tell(trial, measure(each.space, trial.values))
+    assert chosen.upload() is not None
+    assert hermit.upload() is None
 
 
 def test_trend_sends_nothing_and_takes_nothing():

@@ -195,6 +195,12 @@ def methods(
         bool, typer.Option("--cost", help="Print what each method sends instead.")
     ] = False,
     dim: Annotated[int, typer.Option(help="Coordinates, with --cost.")] = 10,
+    advise: Annotated[
+        bool,
+        typer.Option(
+            "--advise", help="Say instead which method to use where, and what says so."
+        ),
+    ] = False,
     plugin: Plugins = None,
 ) -> None:
     """List the methods, one line each.
@@ -208,6 +214,11 @@ def methods(
             from guidefbo.cli.cost_table import print_costs
 
             print_costs(dim, console, errors)
+        elif advise:
+            from guidefbo.cli.advice import advice_lines
+
+            for line in advice_lines():
+                typer.echo(line)
         elif settings:
             from guidefbo.cli.settings import describe_settings
 

@@ -5,8 +5,10 @@ from typing import Any
 
 from guidefbo.cli.opened import changing
 from guidefbo.cli.reading import read_number, read_values
+from guidefbo.cli.space_file import read_space
 from guidefbo.core.checks import shown
 from guidefbo.core.errors import SettingsError
+from guidefbo.core.space.changes import Step
 from guidefbo.core.space.parameters import Choice
 from guidefbo.core.space.space import Space
 from guidefbo.site.agent import Agent
@@ -24,6 +26,7 @@ def change_space(
     without: Words,
     fix: Words,
     free: Words,
+    like: Path | None = None,
 ) -> list[str]:
     """Change an agent's space and say how.
 
@@ -36,15 +39,21 @@ def change_space(
         without: Options that this site lacks.
         fix: Values that this site always has.
         free: Parameters whose limits of this site are lifted.
+        like: A space file whose bounds and options are taken over first.
     """
+    target = None if like is None else read_space(like)
     with changing(file, wait) as agent:
         space = agent.space
+        step = Step.between(space, space if target is None else target)
+        added = _together(
+            (name, _new_option(text, name, space)) for name, text in _pairs(add_option)
+        )
         lines = agent.change(
-            bounds={name: _ends(text) for name, text in _pairs(bounds)},
-            add_options=_together(
-                (name, _new_option(text, name, space))
-                for name, text in _pairs(add_option)
-            ),
+            bounds={
+                **step.bounds,
+                **{name: _ends(text) for name, text in _pairs(bounds)},
+            },
+            add_options={**step.options, **added},
             within={name: _ends(text) for name, text in _pairs(within)},
             without=_together(
                 (name, _value(text, name, space)) for name, text in _pairs(without)

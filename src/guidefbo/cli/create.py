@@ -131,9 +131,11 @@ def _range(parameter: Parameter) -> str:
 
 
 def _objective_line(setup: Setup) -> list[str]:
+    ends = ["-" if end is None else f"{end:g}" for end in setup.outcome_bounds]
+    possible = [] if ends == ["-", "-"] else [f"possible: {' to '.join(ends)}"]
     if setup.objective is None and setup.unit is None:
-        return []
-    return [f"objective: {setup.labels.column}"]
+        return possible
+    return [f"objective: {setup.labels.column}", *possible]
 
 
 def _check_setup(setup: dict[str, Any]) -> None:

@@ -78,7 +78,7 @@ def _sync_once(file: Path, patience: float, wait: float) -> "Synced":
     synced = Link(file, patience=patience).sync(wait=wait, notice=notice)
     if synced.trouble is not None:
         first, *rest = synced.lines()
-        notice(first)
+        notice(first.replace("FILE", str(file)))
         lines = rest
     else:
         lines = synced.lines()

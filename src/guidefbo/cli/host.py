@@ -14,6 +14,7 @@ import typer
 from guidefbo.cli.serve import StoreOption, needs_service
 from guidefbo.cli.speech import notice, sentences
 from guidefbo.core.errors import SettingsError
+from guidefbo.methods.default import DEFAULT_METHOD
 
 app = typer.Typer(
     name="federation",
@@ -47,7 +48,7 @@ def create(
     ] = None,
     method: Annotated[
         str, typer.Option(help="Method of all sites; see: guidefbo methods.")
-    ] = "shape-nei",
+    ] = DEFAULT_METHOD,
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -65,7 +66,8 @@ def create(
 ) -> None:
     """Create a federation, and the store if there is none.
 
-    Space, goal and method are fixed from then on; sites take them over when they join.
+    Goal and method are fixed from then on; sites take them over when they join, and the
+    space, whose bounds and options can be changed: guidefbo federation change.
     """
     with sentences(), needs_service():
         from guidefbo.cli.space_file import read_space
@@ -231,6 +233,46 @@ def close(
     with _opened(store) as (host, opened):
         host.set_open(opened, name, reopen)
         typer.echo(f"{name} is {'open' if reopen else 'closed'}")
+
+
+@app.command(
+    epilog="Examples: guidefbo federation change reaction space.toml --dry-run; "
+    "guidefbo federation change reaction space.toml"
+)
+def change(
+    name: Name,
+    space: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SPACE.toml",
+            help="The search space from now on: other bounds, further options.",
+        ),
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would change.")
+    ] = False,
+    store: StoreOption = None,
+) -> None:
+    """Change the search space of a federation; sites are told at their next sync.
+
+    Uploads that speak of the space before are part of no packet any more. Every site
+    makes the same change, keeps its results, and exchanges again.
+    """
+    with _opened(store) as (_, opened):
+        from guidefbo.cli.space_file import read_space
+        from guidefbo.coordinator.spaces import change_space
+
+        done = change_space(opened, name, read_space(space), is_done=not dry_run)
+        for line in done.lines:
+            typer.echo(line)
+        typer.echo(f"fingerprint {done.former} -> {done.federation.terms.space}")
+        typer.echo(f"uploads no longer used: {done.num_retired}")
+        who = ", ".join(done.affected) or "none has joined yet"
+        typer.echo(f"sites that have to follow: {who}")
+        if dry_run:
+            notice("Nothing was changed.")
+            return
+        typer.echo(f"each of them: {done.command}, then guidefbo sync FILE")
 
 
 @app.command(epilog="Example: guidefbo federation reader reaction board")

@@ -44,6 +44,21 @@ def read_number(text: str, what: str) -> float:
     return number
 
 
+def read_ends(text: str | None) -> tuple[float | None, float | None]:
+    """Return the two ends of LOW,HIGH, None where one is left out or nothing is said.
+
+    >>> read_ends("0,")
+    (0.0, None)
+    """
+    if text is None:
+        return None, None
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2:
+        raise SettingsError(f"Expected LOW,HIGH such as 0,100, got {shown(text)}.")
+    low, high = (read_number(part, "a bound") if part else None for part in parts)
+    return low, high
+
+
 def read_id(text: str) -> int:
     """Return the id of a trial."""
     try:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from guidefbo.cli.speech import console, notice, sentences
+from guidefbo.methods.default import DEFAULT_METHOD
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The agent's file.")]
 Wait = Annotated[
@@ -82,7 +83,7 @@ def init(
     ] = None,
     method: Annotated[
         str, typer.Option(help="Method; see: guidefbo methods.")
-    ] = "guide-ucb",
+    ] = DEFAULT_METHOD,
     seed: Annotated[
         int,
         typer.Option(
@@ -152,6 +153,14 @@ def init(
         typer.Option(help="Name of what is optimised, for tables and pictures."),
     ] = None,
     unit: Annotated[str | None, typer.Option(help="What it is measured in.")] = None,
+    outcome_bounds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW,HIGH",
+            help="The least and the largest value it can have, as 0,100 or 0, for one "
+            "end; pictures end there.",
+        ),
+    ] = None,
     set_: Settings = None,
     results: Annotated[
         Path | None,
@@ -177,6 +186,7 @@ def init(
     """
     with sentences():
         from guidefbo.cli.create import EXAMPLE, create
+        from guidefbo.cli.reading import read_ends
         from guidefbo.cli.table import Reading, read_columns
         from guidefbo.site.outcome import Outcome
 
@@ -213,6 +223,7 @@ def init(
                 outcomes=[Outcome.parse(text) for text in outcome or []],
                 objective=objective,
                 unit=unit,
+                outcome_bounds=read_ends(outcome_bounds),
             )
         )
 
@@ -398,6 +409,14 @@ def change(
         list[str] | None,
         typer.Option(metavar="NAME", help="Lift this site's limits; repeatable."),
     ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="SPACE.toml",
+            help="Take the bounds and options of a space file over, such as the host's "
+            "after it has changed the federation's.",
+        ),
+    ] = None,
     wait: Wait = 30.0,
 ) -> None:
     """Change what is searched; results stay, later questions follow.
@@ -409,7 +428,8 @@ def change(
     with sentences():
         from guidefbo.cli.changing import change_space
 
-        _say(*change_space(file, wait, bounds, add_option, within, without, fix, free))
+        limits = (within, without, fix, free)
+        _say(*change_space(file, wait, bounds, add_option, *limits, like))
 
 
 def _say(*lines: str) -> None:

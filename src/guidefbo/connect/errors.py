@@ -50,3 +50,8 @@ class RefusedError(ConnectError):
     def is_passing(self) -> bool:
         """Whether the same letter may be taken later."""
         return self.code == "rate_limited"
+
+    @property
+    def is_for_the_site(self) -> bool:
+        """Whether the site can do something about it and then exchange again."""
+        return self.code == "changed"

@@ -17,8 +17,11 @@ from guidefbo.connect.places import Places
 from guidefbo.connect.transport import check_where
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.files import OutputError, write_atomically
+from guidefbo.core.space.form import fingerprint
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import Guidance
+from guidefbo.wire.codec import read_head
+from guidefbo.wire.envelope import PacketHead, UploadHead
 from guidefbo.wire.keys import SigningKey
 
 Notice = Callable[[str], object]
@@ -124,7 +127,7 @@ class Link:
         except OfflineError as error:
             trouble, retry_after = str(error), error.retry_after
         except RefusedError as error:
-            if not error.is_passing:
+            if not (error.is_passing or error.is_for_the_site):
                 raise
             trouble, retry_after = str(error), error.retry_after
         self._renew()
@@ -149,12 +152,16 @@ class Link:
     def due(self) -> Outgoing | None:
         """Return the upload that is not in the mailbox yet, None where there is none.
 
-        The same results, the same upload: it is made once.
+        The same results in the same space, the same upload: it is made once.
         """
         agent = self._load()
         ready = self._mailbox.outgoing()
         told = max((r.order for t in agent.trials for r in t.records), default=0)
-        if ready is not None and ready.sequence == told:
+        if (
+            ready is not None
+            and ready.sequence == told
+            and read_head(ready.upload.encode(), UploadHead).terms == agent.setup.terms
+        ):
             return None
         message = agent.upload()
         if message is None:
@@ -199,6 +206,10 @@ class Link:
         incoming = self._mailbox.incoming()
         agent = self._load()
         if incoming is None or agent.held_guidance.text == incoming.packet:
+            return agent.guidance
+        space = read_head(incoming.packet.encode(), PacketHead).terms.space
+        if space in map(fingerprint, agent.setup.former):
+            # It came before this site has changed its space.
             return agent.guidance
         with Agent.update(self._places.file, wait=wait, notice=notice) as agent:
             guidance = agent.receive(incoming.packet)

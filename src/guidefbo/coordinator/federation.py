@@ -19,6 +19,8 @@ from guidefbo.wire.envelope import MAX_BYTES, Terms
 from guidefbo.wire.keys import SigningKey
 from guidefbo.wire.succession import MAX_SUCCESSIONS, Succession, make_succession
 
+MAX_FORMER = 20
+"""Former spaces that are kept; who is further behind is told the newest one."""
 MAX_BODY = 64 << 10
 """Most bytes of a request, unless the strategy's messages may be longer."""
 NUMBER_BYTES = 25
@@ -29,7 +31,7 @@ FRAME_BYTES = 4 << 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Federation:
-    """What sites have in common, fixed when it is created."""
+    """What sites have in common; all but the space is fixed when it is created."""
 
     terms: Terms
     """Federation, space and strategy."""
@@ -53,6 +55,8 @@ class Federation:
     """Whether letters are taken."""
     round: int = 0
     """How often the set of newest uploads has changed."""
+    former: tuple[Mapping[str, Any], ...] = ()
+    """The search space as it was before it was changed, the oldest first."""
 
     @property
     def name(self) -> str:
@@ -98,6 +102,7 @@ class Federation:
             "min_sites": self.min_sites,
             "max_sites": self.max_sites,
             "shared_seed": self.shared_seed,
+            "former": list(self.former),
         }
         return {
             "name": self.name,
@@ -122,6 +127,8 @@ class Federation:
             is_open=bool(row.is_open),
             round=row.round,
             secret_seed=json.loads(row.secret)["seed"],
+            # Stores of earlier versions have none.
+            former=tuple(body.pop("former", ())),
             **body,
         )
 
@@ -158,6 +165,14 @@ def list_federations(connection: Connection) -> list[Federation]:
     """Return all federations, by name."""
     rows = connection.execute(select(federations).order_by(federations.c.name))
     return [Federation.from_row(row) for row in rows]
+
+
+def put_federation(connection: Connection, federation: Federation) -> None:
+    """Store a federation that has changed."""
+    row = federation.to_row()
+    connection.execute(
+        update(federations).where(federations.c.name == row.pop("name")).values(**row)
+    )
 
 
 def set_round(connection: Connection, name: str, number: int) -> None:

@@ -187,6 +187,21 @@ def newest_uploads(
     return {name: (body, count) for name, body, count in connection.execute(query)}
 
 
+def last_upload(connection: Connection, member: Member) -> bytes | None:
+    """Return the last upload a site has sent, whether it is part of packets or not."""
+    query = select(uploads.c.body).where(
+        uploads.c.federation == member.federation, uploads.c.site == member.name
+    )
+    newest_first = uploads.c.number.desc()
+    return connection.execute(query.order_by(newest_first).limit(1)).scalar()
+
+
+def retire_uploads(connection: Connection, federation: str) -> None:
+    """Make no packet of any upload that is here; they stay in the store."""
+    mine = sites.c.federation == federation
+    connection.execute(update(sites).where(mine).values(upload=None, sequence=None))
+
+
 def forget_uploads(connection: Connection, member: Member) -> Member:
     """Remove every upload of a site, and return it without one."""
     connection.execute(

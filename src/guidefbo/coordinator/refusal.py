@@ -15,6 +15,7 @@ STATUSES = {
     "timeout": 408,
     "replayed": 409,
     "older": 409,
+    "changed": 409,
     "full": 409,
     "closed": 410,
     "too_large": 413,

@@ -1,6 +1,6 @@
 """A letter that was opened, authenticated and checked, before anything is done."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sqlalchemy import Connection
@@ -14,6 +14,7 @@ from guidefbo.coordinator.members import (
     find_member,
 )
 from guidefbo.coordinator.refusal import Refusal
+from guidefbo.coordinator.spaces import require_space
 from guidefbo.core.checks import shown
 from guidefbo.core.errors import WireError
 from guidefbo.server.side import PlacedSide
@@ -48,6 +49,8 @@ class Request:
     """The strategy's message, read and found in order."""
     sequence: int = 0
     """Its sequence number."""
+    space: str | None = None
+    """Fingerprint of the space it speaks of."""
 
     @property
     def whose(self) -> tuple[str, str]:
@@ -201,11 +204,16 @@ def _with_upload(request: Request, federation: Federation) -> Request:
     except WireError as error:
         raise Refusal("invalid", f"The upload is refused: {error}") from error
     head = upload.head
+    if replace(head.terms, space=federation.terms.space) == federation.terms:
+        require_space(federation, head.terms.space)
     why = federation.terms.difference(head.terms)
     if why is None and head.site != request.site:
         why = f"it is of the site {head.site!r}, and the letter is {request.site!r}'s"
     if why is not None:
-        raise Refusal("foreign", f"The upload is refused: {why}.")
+        hint = ""
+        if head.terms.space != federation.terms.space:
+            hint = " A space that a site has changed: guidefbo federation change."
+        raise Refusal("foreign", f"The upload is refused: {why}.{hint}")
     if isinstance(server, PlacedSide):
         try:
             server.check(upload.body, federation.domain)
@@ -218,4 +226,5 @@ def _with_upload(request: Request, federation: Federation) -> Request:
         public_key=request.public_key,
         upload=data,
         sequence=head.sequence,
+        space=head.terms.space,
     )

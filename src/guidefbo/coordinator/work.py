@@ -24,6 +24,9 @@ from guidefbo.coordinator.members import JOINED, LEFT, Member, NewUpload
 from guidefbo.coordinator.packets import Packets, make_packets
 from guidefbo.coordinator.refusal import Refusal
 from guidefbo.coordinator.request import Request
+from guidefbo.coordinator.spaces import require_space, what_changed
+from guidefbo.wire.codec import read_head
+from guidefbo.wire.envelope import UploadHead
 from guidefbo.wire.keys import SigningKey
 from guidefbo.wire.letter import JOIN, seal
 
@@ -176,6 +179,8 @@ def _join(
             f"invite {request.federation} {request.site}.",
         )
     space = letter.payload["space"]
+    if space is not None:
+        require_space(federation, space)
     if space not in (None, federation.terms.space):
         raise Refusal(
             "foreign",
@@ -253,6 +258,8 @@ def _take(
     ledger: _Ledger,
 ) -> Member:
     """Store an upload that is not older than the one that is there."""
+    # The space may have been changed since the letter was read.
+    require_space(ledger.federation, str(request.space))
     sequence, former = request.sequence, member.sequence
     if former is not None and sequence < former:
         raise Refusal(
@@ -309,7 +316,7 @@ def _packets(
     reasons: dict[str, str] = {}
     receivers: list[str] = []
     for draft in takers:
-        why = _needs_none(draft, newest, federation)
+        why = _needs_none(connection, draft, newest, federation)
         if why is None:
             receivers.append(draft.member.name)
         else:
@@ -319,13 +326,22 @@ def _packets(
 
 
 def _needs_none(
-    draft: Draft, newest: Collection[str], federation: Federation
+    connection: Connection,
+    draft: Draft,
+    newest: Collection[str],
+    federation: Federation,
 ) -> str | None:
     """Return why a site gets no packet, whatever the others have sent."""
     member = draft.member
     if member.role == "speak-only":
         return "this site hands over uploads and takes no packets"
     if member.role == "site" and member.name not in newest:
+        if federation.former and member.num_uploads:
+            last = members.last_upload(connection, member)
+            head = None if last is None else read_head(last, UploadHead)
+            told = what_changed(federation, None if head is None else head.terms.space)
+            if told is not None:
+                return told
         return "a packet answers an upload, and this site has sent none yet"
     if draft.request.letter.payload["held"] == [member.sequence or 0, federation.round]:
         return "nothing is newer than the packet that is held"

@@ -45,6 +45,7 @@ from guidefbo.core.space.levels import Levels
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
 from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Streams
+from guidefbo.methods.default import LONE_METHOD
 from guidefbo.methods.record import Method
 from guidefbo.site.agent import Agent
 from guidefbo.site.setup import Setup
@@ -249,7 +250,7 @@ class FederatedSampler(BaseSampler):
                 an agent of its own, and works alone.
             space: What is decided together, from the first trial on; None: what all
                 finished trials have in common.
-            method: Name of a method, or a record; None: `ucb`.
+            method: Name of a method, or a record; None: `trend-ucb`.
             seed: Root of all randomness; None: another one each time.
             noise: Standard deviation of one observation; None: it is fitted.
             initial: Results before the model takes over.
@@ -278,7 +279,7 @@ class FederatedSampler(BaseSampler):
             is_ours = isinstance(space, Space)
             self._axes = _Axes.of_space(space) if is_ours else _Axes.of(space)
         self._setup: dict[str, Any] = {
-            "method": "ucb" if method is None else method,
+            "method": LONE_METHOD if method is None else method,
             "settings": {} if settings is None else settings,
             "seed": seed,
             "noise": noise,

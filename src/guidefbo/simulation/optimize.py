@@ -8,6 +8,7 @@ from guidefbo.agent.dataset import MAX_VALUE
 from guidefbo.core.checks import is_finite_number, require_count, shown
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.space.space import Space
+from guidefbo.methods.default import DEFAULT_METHOD
 from guidefbo.methods.record import Method
 from guidefbo.server.exchange import exchange
 from guidefbo.server.side import ServerSide
@@ -29,7 +30,7 @@ def optimize(
     space: Space,
     *,
     goal: str,
-    method: str | Method = "guide-ucb",
+    method: str | Method = DEFAULT_METHOD,
     initial: int = 10,
     rounds: int = 30,
     noise: float | None = None,
@@ -75,6 +76,8 @@ def optimize(
             num_agents=len(functions),
             settings=settings,
             site=site_name(n),
+            # The method weighs the others anew in every round, as in the studies.
+            patience=0,
         )
         for n in range(len(functions))
     ]

@@ -14,6 +14,7 @@ from guidefbo.core.checks import require_count, shown
 from guidefbo.core.errors import DataError
 from guidefbo.core.space.overshoot import OVERSHOOT
 from guidefbo.core.space.space import Space
+from guidefbo.methods.default import DEFAULT_METHOD
 from guidefbo.site.as_run import KEEP, accepted, run_of
 from guidefbo.site.book import Book, find_trial, round_of
 from guidefbo.site.outcome import Outcome, check_outcomes
@@ -48,7 +49,7 @@ class Agent:
         space: Space,
         *,
         goal: str,
-        method: "str | Method" = "guide-ucb",
+        method: "str | Method" = DEFAULT_METHOD,
         seed: int = 0,
         noise: float | None = None,
         initial: int | None = None,
@@ -64,6 +65,7 @@ class Agent:
         outcomes: Sequence[Outcome] = (),
         objective: str | None = None,
         unit: str | None = None,
+        outcome_bounds: tuple[float | None, float | None] = (None, None),
     ) -> None:
         """Create an agent; it works alone until guidance comes.
 
@@ -95,6 +97,9 @@ class Agent:
                 each has a model of its own, and none leaves the site.
             objective: Name of what is optimised, for people; not part of any message.
             unit: What it is measured in.
+            outcome_bounds: The least and the largest value it can have, as (0, 100) of
+                a percentage, None where there is no such end: pictures end there. The
+                model knows nothing of it.
         """
         setup = Setup(
             space=space,
@@ -115,6 +120,7 @@ class Agent:
             outcomes=tuple(outcomes),
             objective=objective,
             unit=unit,
+            outcome_bounds=outcome_bounds,
         )
         self._begin(setup)
         self._build(None)

@@ -5,8 +5,10 @@ from textwrap import fill
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from guidefbo import canvas
+from guidefbo.core.arrays import Values
 from guidefbo.core.space.constraints import SumTo
 from guidefbo.core.space.parameters import Choice, Float, Int
 from guidefbo.site.agent import Agent
@@ -19,6 +21,7 @@ from guidefbo.site.slices import (
     Slice,
     importance_of,
     in_state,
+    possible,
     slices_of,
     told_of,
 )
@@ -60,16 +63,13 @@ def draw_agent(agent: Agent, path: str | Path | None = None) -> Any:
         why = "could be fitted to these results" if agent.best() else "yet"
         below.text(0.5, 0.5, f"No model {why}.", ha="center")
         return canvas.save_figure(figure, path)
-    names, shares = list(top), importance.shares[: len(top)]
-    if len(top) < len(slices):
-        names.append(f"{len(slices) - len(top)} others")
-        shares = np.append(shares, importance.shares[len(top) :].sum())
     enough = RESULTS_EACH * len(agent.space.parameters)
     if len(in_state(agent, TrialState.DONE)) < enough:
         bars.set_axis_off()
         canvas.say(bars, f"importance: after\n{enough} results")
     else:
-        canvas.draw_shares(bars, names, shares, "importance (from lengthscales)")
+        title = "importance (from lengthscales)\n± standard error, by refits"
+        canvas.draw_shares(bars, *importance.top(MAX_PANELS), title)
     helped = help_of(agent)
     guidance = helped.guidance
     words = [_wrapped(line) for line in helped.lines(agent.setup.labels)]
@@ -122,8 +122,9 @@ def _draw_progress(axes: Any, agent: Agent, best: Best | None) -> None:
     done = in_state(agent, TrialState.DONE)
     for origin, word, look in ORIGINS:
         part = [trial for trial in done if trial.origin == origin]
-        reach = np.array([2.0 * (trial.std or 0.0) for trial in part])
-        canvas.draw_marks(axes, *told_of(part), word, look, reach)
+        ids, told = told_of(part)
+        stds = np.array([trial.std or 0.0 for trial in part])
+        canvas.draw_marks(axes, ids, told, word, look, _reach(agent, told, stds))
     guided = told_of([trial for trial in done if trial.guided])
     canvas.draw_marks(axes, *guided, "guided", "ring")
     for state, look in ((TrialState.FAILED, "cross"), (TrialState.PENDING, "tick")):
@@ -146,9 +147,17 @@ def _draw_progress(axes: Any, agent: Agent, best: Best | None) -> None:
         k, mean, std = best.trial.id, best.mean, best.std or 0.0
         spread = "" if best.std is None else f" (std {std:.2g})"
         word = f"recommended: trial {k}, {mean:.4g}{spread}"
-        canvas.draw_star(axes, k, mean, 2.0 * std, word)
+        reach = _reach(agent, np.array([mean]), np.array([std]))
+        canvas.draw_star(axes, k, mean, reach, word)
     label = canvas.caption(agent.setup.labels.column, 30)
     canvas.finish_history(axes, len(agent.trials), "trial", label)
+
+
+def _reach(agent: Agent, values: Values, stds: Values) -> NDArray[np.float64]:
+    """Return how far error bars of 2 std reach down and up, not beyond the possible."""
+    down = values - possible(agent, values - 2.0 * stds)
+    up = possible(agent, values + 2.0 * stds) - values
+    return np.maximum([down, up], 0.0)
 
 
 def _keeps(trial: Trial, outcome: Outcome) -> bool:

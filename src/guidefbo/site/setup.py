@@ -1,6 +1,6 @@
 """The configuration of an agent, fixed at creation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -24,6 +24,7 @@ from guidefbo.core.space.overshoot import OVERSHOOT
 from guidefbo.core.space.region import Region
 from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Address, Streams
+from guidefbo.methods.default import DEFAULT_METHOD
 from guidefbo.site.labels import VALUE, Labels
 from guidefbo.site.outcome import MAX_OUTCOMES, Outcome
 from guidefbo.wire.envelope import Terms
@@ -58,6 +59,7 @@ LATER = frozenset(
         "former",
         "objective",
         "unit",
+        "outcome_bounds",
     }
 )
 """Fields that files of version 2 do not have; their defaults are what was meant."""
@@ -74,7 +76,7 @@ class Setup:
     """The search space."""
     goal: str
     """Either max or min."""
-    method: "str | Method" = "guide-ucb"
+    method: "str | Method" = DEFAULT_METHOD
     """Name of a method, or a record, which is entered under its name."""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings of the method that differ from the defaults."""
@@ -119,6 +121,8 @@ class Setup:
     """Name of what is optimised, for people."""
     unit: str | None = None
     """What it is measured in."""
+    outcome_bounds: tuple[float | None, float | None] = (None, None)
+    """Least and largest value it can have; pictures end there, the model does not."""
     knows_method: InitVar[bool] = True
     """Whether the method and its settings are checked here; otherwise by `checked`."""
 
@@ -157,6 +161,7 @@ class Setup:
             raise SettingsError(
                 f"The objective cannot have the name of a parameter, {self.objective}."
             )
+        self._set("outcome_bounds", _checked_bounds(self.outcome_bounds))
         self._set("outcomes", tuple(self.outcomes))
         names = [o.name for o in self.outcomes if isinstance(o, Outcome)]
         named = [] if self.objective is None else [self.objective]
@@ -196,7 +201,7 @@ class Setup:
         if method.strategy.site_refusal is not None:
             raise SettingsError(
                 f"{method.name} runs in simulations only: "
-                f"{method.strategy.site_refusal}. Try guide-ucb."
+                f"{method.strategy.site_refusal}. Try {DEFAULT_METHOD}."
             )
         given = {name: plain(value) for name, value in self.settings.items()}
         self._set("settings", method.check(given))
@@ -297,6 +302,7 @@ class Setup:
             "within": {name: list(ends) for name, ends in self.within.items()},
             "without": {name: list(gone) for name, gone in self.without.items()},
             "fixed": dict(self.fixed),
+            "outcome_bounds": list(self.outcome_bounds),
             "former": [space_to_form(space) for space in self.former],
         }
 
@@ -328,6 +334,23 @@ class Setup:
         items = cast(list[Any], outcomes)
         arguments["outcomes"] = tuple(map(Outcome.from_form, items))
         return cls(**arguments, knows_method=knows_method)
+
+
+def _checked_bounds(given: Any) -> tuple[float | None, float | None]:
+    """Return the least and the largest possible value, or refuse them."""
+    ends: tuple[Any, ...] = ()
+    if isinstance(given, tuple | list):
+        ends = tuple(map(plain, cast(Sequence[Any], given)))
+    is_pair = len(ends) == 2 and all(
+        end is None or (is_finite_number(end) and abs(end) <= MAX_VALUE) for end in ends
+    )
+    if not is_pair or (None not in ends and not ends[0] < ends[1]):
+        raise SettingsError(
+            "outcome_bounds must be the least and the largest possible value, as in "
+            f"(0, 100), None where there is no such end, got {shown(given)}."
+        )
+    low, high = (None if end is None else float(end) for end in ends)
+    return low, high
 
 
 def door_of(setup: Setup, policy: "Policy") -> "Door":

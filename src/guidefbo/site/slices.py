@@ -7,20 +7,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.guidance.field import GuidanceField
+from guidefbo.agent.guidance.place import Place
 from guidefbo.agent.side import Aiming
 from guidefbo.agent.surrogate.model import Fitted
-from guidefbo.core.arrays import OtherValues, Point, Points, Values, frozen_array
+from guidefbo.core.arrays import (
+    OtherValues,
+    Point,
+    Points,
+    Values,
+    frozen_array,
+)
 from guidefbo.core.component import Components
 from guidefbo.core.space.goal import SIGNS
 from guidefbo.core.space.parameters import Bool, Choice, Int, Parameter
 from guidefbo.core.space.space import SLACK, Space
+from guidefbo.core.threads import single_blas_thread
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import GuidanceState
+from guidefbo.site.learner import NUMERICAL
 from guidefbo.site.trial import Trial, TrialState
 
 NUM_GRID = 101
 """Values of a number at which its slice is computed, the recommended one besides."""
+LEAST_SPREAD = 0.02
+"""A place is drawn at least that wide, as a share of a range."""
+NUM_GROUPS = 10
+"""Parts of the results that are left out in turn, to see how firm importance is."""
 MAX_POINTS = 16
 """Up to this many whole numbers or options are drawn as points."""
 
@@ -38,7 +52,8 @@ class Slice:
     labels: tuple[str, ...]
     """(n,) options of a choice or a bool, none of a number."""
     mean: Values
-    """(n,) posterior mean, in the site's units."""
+    """(n,) posterior mean, in the site's units; it and the band end where the bounds of
+    the outcome do, if they are known."""
     std: Values
     """(n,) its standard deviation: how well the mean is known, noise left out."""
     low: Values
@@ -70,6 +85,34 @@ class Importance:
     """The parameters, the most important first."""
     shares: Values
     """At least 0, and one in sum."""
+    left_out: NDArray[np.float64]
+    """(g, d) the same shares with a tenth of the results left out, each in turn; no
+    rows where that cannot be done."""
+
+    @property
+    def errors(self) -> Values:
+        """Standard errors of the shares: by how much other results would move them."""
+        return _jackknife(self.left_out)
+
+    def top(self, count: int) -> tuple[list[str], Values, Values]:
+        """Return the first names, shares and errors, the others together at the end."""
+        names, rest = list(self.names[:count]), len(self.names) - count
+        if rest <= 0:
+            return names, self.shares, self.errors
+        folded = [
+            np.append(rows[..., :count], rows[..., count:].sum(-1, keepdims=True), -1)
+            for rows in (self.shares, self.left_out)
+        ]
+        return [*names, f"{rest} others"], folded[0], _jackknife(folded[1])
+
+
+def _jackknife(left_out: NDArray[np.float64]) -> Values:
+    """Return the standard error of numbers by those without one of g groups each."""
+    g = len(left_out)
+    if g < 2:
+        return np.full(left_out.shape[-1], np.nan)
+    apart: NDArray[np.float64] = left_out - np.mean(left_out, axis=0)
+    return np.sqrt((g - 1) / g * np.sum(apart**2, axis=0))
 
 
 def slices_of(agent: Agent) -> tuple[Slice, ...]:
@@ -95,6 +138,7 @@ def slices_of(agent: Agent) -> tuple[Slice, ...]:
         mean, std = gp.predict(X)
         middle = units.to_site(mean)
         ends = [sign * units.to_site(mean + z * std) for z in (-2.0 * sign, 2.0 * sign)]
+        low, high, middle_shown = (possible(agent, y) for y in (*ends, sign * middle))
         places, is_named = values, isinstance(parameter, Choice | Bool)
         if is_named:
             places = list(range(len(values)))
@@ -105,10 +149,10 @@ def slices_of(agent: Agent) -> tuple[Slice, ...]:
                 parameter=parameter,
                 x=frozen_array(places),
                 labels=tuple(map(str, values)) if is_named else (),
-                mean=frozen_array(sign * middle),
+                mean=frozen_array(middle_shown),
                 std=frozen_array(std / units.slope(middle)),
-                low=frozen_array(ends[0]),
-                high=frozen_array(ends[1]),
+                low=frozen_array(low),
+                high=frozen_array(high),
                 feasible=feasible,
                 guidance=None
                 if field is None
@@ -142,6 +186,13 @@ def field_of(agent: Agent) -> GuidanceField | None:
     if isinstance(side, Aiming):
         packet = side.aimed(side.study(fitted.posterior), packet)
     components = getattr(packet, "components", None)
+    place = getattr(packet, "told", None)
+    if isinstance(place, Place) and (place.variance < 1.0).any():
+        components = Components(
+            weights=np.ones(1),
+            centers=place.center[None],
+            variances=np.maximum(place.variance, LEAST_SPREAD**2)[None],
+        )
     if not isinstance(components, Components) or not len(components):
         return None
     return GuidanceField.of(components)
@@ -155,16 +206,57 @@ def importance_of(agent: Agent) -> Importance | None:
     quickly it changes along the range that was given: other bounds, another share. It
     says nothing of the size or the sign of an effect, counts wiggles more than a
     straight slope, and compares a choice, whose options are all equally far apart, with
-    a number only roughly. After few results it is mostly the prior's.
+    a number only roughly. After few results it is mostly the prior's. The model is
+    fitted again without some of the results, to say how far the shares can be trusted.
     """
     fitted = agent.fitted
     if fitted is None:
         return None
-    places, ell = agent.space.places, fitted.posterior.hyper.lengthscales
-    rates = np.array([1.0 / ell[place.start] for place in places.values()])
-    order = np.argsort(-rates, kind="stable")
-    names = tuple(list(places)[int(i)] for i in order)
-    return Importance(names=names, shares=frozen_array(rates[order] / rates.sum()))
+    shares = _shares(agent, fitted)
+    order = np.argsort(-shares, kind="stable")
+    names = tuple(list(agent.space.places)[int(i)] for i in order)
+    left_out = np.array([_shares(agent, f) for f in _without_some(agent, fitted)])
+    return Importance(
+        names=names,
+        shares=frozen_array(shares[order]),
+        left_out=frozen_array(left_out.reshape(-1, len(order))[:, order]),
+    )
+
+
+def _shares(agent: Agent, fitted: Fitted) -> Values:
+    ell = fitted.posterior.hyper.lengthscales
+    rates = np.array([1.0 / ell[place.start] for place in agent.space.places.values()])
+    return rates / rates.sum()
+
+
+def _without_some(agent: Agent, fitted: Fitted) -> list[Fitted]:
+    """Return the model without every tenth result, or each single one of fewer."""
+    data, units = fitted.data, fitted.units
+    n, model = len(data), agent.setup.policy().model
+    y = units.to_site(data.y)
+    std = None if data.std is None else data.std / units.slope(y)
+    groups = np.arange(n) % min(n, NUM_GROUPS)
+    kept = [groups != group for group in range(min(n, NUM_GROUPS))]
+    if n < 3:
+        return []
+    try:
+        with single_blas_thread():
+            return [
+                model.fit(
+                    Dataset(X=data.X[k], y=y[k], std=None if std is None else std[k])
+                )
+                for k in kept
+            ]
+    except NUMERICAL:
+        return []
+
+
+def possible(agent: Agent, values: Values) -> Values:
+    """Return values in the site's units, cut where the outcome's bounds are."""
+    low, high = agent.setup.outcome_bounds
+    return np.clip(
+        values, -np.inf if low is None else low, np.inf if high is None else high
+    )
 
 
 def in_state(agent: Agent, state: TrialState) -> list[Trial]:

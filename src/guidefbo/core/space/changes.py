@@ -1,8 +1,9 @@
 """Changes of a space over time, and the difference of two in words."""
 
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from typing import Any, Self, cast
 
 from guidefbo.core.checks import shown
 from guidefbo.core.errors import SpaceError
@@ -45,6 +46,68 @@ def changed(
         parameters[name] = Choice(*known.options, *more, **words)
     new = Space(**parameters)
     return new.subject_to(*space.constraints) if space.constraints else new
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """How one space becomes another, by bounds and further options alone.
+
+    >>> old = Space(heat=Float(20, 120), cat=Choice("a", "b"))
+    >>> step = Step.between(old, Space(heat=Float(30, 130), cat=Choice("a", "b", "c")))
+    >>> step.words
+    ['--bounds heat=30,130', '--add-option cat=c']
+    """
+
+    bounds: Mapping[str, tuple[float, float]]
+    """New bounds by name."""
+    options: Mapping[str, tuple[Any, ...]]
+    """Further options by name, behind the old ones."""
+
+    @classmethod
+    def between(cls, old: Space, new: Space) -> Self:
+        """Return the step from one space to another; refuse what is more than that."""
+        bounds: dict[str, tuple[float, float]] = {}
+        options: dict[str, tuple[Any, ...]] = {}
+        for name, a in old.parameters.items():
+            b = new.parameters.get(name)
+            if isinstance(a, Float | Int) and isinstance(b, Float | Int):
+                if (a.low, a.high) != (b.low, b.high):
+                    bounds[name] = b.low, b.high
+            elif isinstance(a, Choice) and isinstance(b, Choice):
+                # Where nothing was added, whatever else differs is refused below.
+                options[name] = b.options[len(a.options) :]
+        added = {name: more for name, more in options.items() if more}
+        step = cls(bounds=bounds, options=added)
+        more = difference(step.taken(old), new)
+        if more:
+            raise SpaceError(
+                "Only bounds and further options of a space can be changed, so that "
+                f"results stay what they are; this is more: {'; '.join(more)}."
+            )
+        return step
+
+    def taken(self, space: Space) -> Space:
+        """Return a space after this step."""
+        return changed(space, bounds=self.bounds, options=self.options)
+
+    @property
+    def words(self) -> list[str]:
+        """The options of `guidefbo change` that take it."""
+        words = [
+            f"--bounds {name}={_exact(low)},{_exact(high)}"
+            for name, (low, high) in self.bounds.items()
+        ]
+        return words + [
+            f"--add-option {shlex.quote(f'{name}={option}')}"
+            for name, more in self.options.items()
+            for option in more
+        ]
+
+
+def _exact(number: float) -> str:
+    """Return a number in as few digits as give it back."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
 
 
 def _whole(name: str, value: float) -> int:

@@ -1,0 +1,342 @@
+"""Which method for which situation, with the figures that say so.
+
+The figures are those of the tables in docs/results, and the tests hold them to it: a
+table that is made anew and says something else makes them fail. The page
+docs/guide/which-method.md and `guidefbo methods --advise` print what stands here.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from guidefbo.methods.default import DEFAULT_METHOD, LONE_METHOD
+
+NO_EVIDENCE = "not studied"
+"""What is said where no study of ours speaks."""
+
+
+class Measure(StrEnum):
+    """What a figure is."""
+
+    RATIO = "ratio"
+    """Final regret over that of another method, geometric mean; below 1 is better. Its
+    error is of the logarithm, over functions."""
+    GAIN = "gain"
+    """Mean paired difference of final values; above 0 is better."""
+    MEAN = "mean"
+    """Mean of final values over seeds; larger is better."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One number of a table, with its standard error."""
+
+    method: str
+    """The method it is of."""
+    measure: Measure
+    """What it is."""
+    value: float
+    """As the table has it, rounded to the decimals shown here."""
+    error: float
+    """Its standard error, rounded likewise."""
+    digits: int
+    """Decimals of both."""
+    study: str
+    """Folder or page below docs/results."""
+    row: str
+    """Conditions or task, as the table names them."""
+    beside: str | None = None
+    """The method it is compared with; None: a figure of its own."""
+    unit: str = ""
+    """Of a gain or a mean."""
+
+    def __str__(self) -> str:
+        value, error = (f"{x:.{self.digits}f}" for x in (self.value, self.error))
+        unit = f" {self.unit}" if self.unit else ""
+        match self.measure:
+            case Measure.RATIO:
+                return f"{self.method} / {self.beside} ×{value} (log ± {error})"
+            case Measure.GAIN:
+                sign = "+" if self.value >= 0.0 else ""
+                said = f"{sign}{value} ± {error}{unit}"
+                return f"{self.method} over {self.beside} {said}"
+            case Measure.MEAN:
+                return f"{self.method} {value} ± {error}{unit}"
+
+    @property
+    def page(self) -> str:
+        """The page its table is on, below docs/results."""
+        is_page = self.study.endswith(".md")
+        return self.study if is_page else f"{self.study}/report.md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A situation of a site, and what to use in it."""
+
+    space: str
+    """Kinds of parameters."""
+    sites: str
+    """How many sites exchange."""
+    noise: str
+    """Of one observation."""
+    optima: str
+    """Whether the sites' best points coincide."""
+    advice: str
+    """The method or methods, or that nobody knows."""
+    figures: tuple[Figure, ...] = ()
+    """What says so; none where no study of ours does."""
+
+    @property
+    def situation(self) -> str:
+        """All four in one line."""
+        return "; ".join((self.space, self.sites, self.noise, self.optima))
+
+
+def _off_centre(
+    level: int, method: str, value: float, error: float, *, study: str = "shape"
+) -> Figure:
+    return Figure(
+        method=method,
+        beside="ucb",
+        measure=Measure.RATIO,
+        value=value,
+        error=error,
+        digits=2,
+        study=study,
+        row=f"Level {level}, common shift 0.3",
+    )
+
+
+def _low_noise(
+    level: int, method: str, value: float, error: float, study: str
+) -> Figure:
+    return Figure(
+        method=method,
+        beside="ucb",
+        measure=Measure.RATIO,
+        value=value,
+        error=error,
+        digits=2,
+        study=study,
+        row=f"Level {level}, common shift 0.3, noise 0.01 scaled",
+    )
+
+
+def _gain(
+    task: str, method: str, value: float, error: float, digits: int, unit: str
+) -> Figure:
+    return Figure(
+        method=method,
+        beside="ucb",
+        measure=Measure.GAIN,
+        value=value,
+        error=error,
+        digits=digits,
+        study="realworld",
+        row=task,
+        unit=unit,
+    )
+
+
+def _mean(
+    task: str, method: str, value: float, error: float, digits: int, unit: str
+) -> Figure:
+    return Figure(
+        method=method,
+        measure=Measure.MEAN,
+        value=value,
+        error=error,
+        digits=digits,
+        study="realworld",
+        row=task,
+        unit=unit,
+    )
+
+
+FLOATS = "real numbers"
+MIXED = "choices among numbers"
+ALONE = "alone"
+NOISY = "noise 0.1 of the spread"
+OWN_NOISE = "the task's own noise"
+EVEN = f"{DEFAULT_METHOD} or consensus-ucb, not told apart"
+UNSETTLED = f"{DEFAULT_METHOD}; no gain over ucb is told from the noise"
+
+CASES = (
+    Case(
+        space=f"{FLOATS} (10)",
+        sites=ALONE,
+        noise=NOISY,
+        optima="tasks of Levels 1, 2, 3",
+        advice=LONE_METHOD,
+        figures=(
+            _off_centre(1, LONE_METHOD, 0.75, 0.10),
+            _off_centre(2, LONE_METHOD, 0.76, 0.10),
+            _off_centre(3, LONE_METHOD, 0.67, 0.11),
+        ),
+    ),
+    Case(
+        space=f"{FLOATS} (7, warfarin)",
+        sites=ALONE,
+        noise=OWN_NOISE,
+        optima="-",
+        advice=LONE_METHOD,
+        figures=(
+            _mean("warfarin", LONE_METHOD, 48.08, 0.12, 2, "%"),
+            _mean("warfarin", "ucb", 46.64, 0.23, 2, "%"),
+        ),
+    ),
+    Case(
+        space=f"{MIXED} (suzuki)",
+        sites=ALONE,
+        noise=OWN_NOISE,
+        optima="-",
+        advice=f"{LONE_METHOD} or trend-nei, not told apart",
+        figures=(
+            _mean("suzuki", LONE_METHOD, 67.0, 0.9, 1, "%"),
+            _mean("suzuki", "trend-nei", 67.7, 1.7, 1, "%"),
+            _mean("suzuki", "ucb", 64.2, 3.0, 1, "%"),
+            _mean("suzuki", "nei", 63.3, 3.3, 1, "%"),
+        ),
+    ),
+    Case(
+        space=f"{FLOATS} (10)",
+        sites="16 sites",
+        noise=NOISY,
+        optima="the same (Level 1)",
+        advice=EVEN,
+        figures=(
+            _off_centre(1, "shape-ucb", 0.40, 0.25),
+            _off_centre(1, "consensus-ucb", 0.39, 0.23, study="consensus"),
+            _off_centre(1, "guide-ucb", 0.75, 0.07, study="consensus"),
+        ),
+    ),
+    Case(
+        space=f"{FLOATS} (10)",
+        sites="16 sites",
+        noise=NOISY,
+        optima="near each other (Level 2)",
+        advice=EVEN,
+        figures=(
+            _off_centre(2, "shape-ucb", 0.52, 0.19),
+            _off_centre(2, "consensus-ucb", 0.52, 0.16, study="consensus"),
+            _off_centre(2, "guide-ucb", 0.82, 0.06, study="consensus"),
+        ),
+    ),
+    Case(
+        space=f"{FLOATS} (10)",
+        sites="16 sites",
+        noise=NOISY,
+        optima="far from each other (Level 3)",
+        advice=f"{DEFAULT_METHOD}, or {LONE_METHOD} alone: the model is what helps",
+        figures=(
+            _off_centre(3, "shape-ucb", 0.66, 0.12),
+            _off_centre(3, "trend-ucb", 0.67, 0.11),
+            _off_centre(3, "consensus-ucb", 0.90, 0.05, study="consensus"),
+            _off_centre(3, "guide-ucb", 0.98, 0.03, study="offcentre"),
+        ),
+    ),
+    Case(
+        space=f"{FLOATS} (10)",
+        sites="16 sites",
+        noise="noise 0.01 of the spread",
+        optima="the same (Level 1)",
+        advice="consensus-ucb; shape was not run",
+        figures=(
+            _low_noise(1, "consensus-ucb", 0.43, 0.24, "consensus"),
+            _low_noise(1, "guide-ucb", 0.76, 0.07, "offcentre"),
+        ),
+    ),
+    Case(
+        space=f"{FLOATS} (10)",
+        sites="16 sites",
+        noise="noise 0.01 of the spread",
+        optima="near each other (Level 2)",
+        advice="consensus-ucb; shape was not run",
+        figures=(
+            _low_noise(2, "consensus-ucb", 0.62, 0.10, "consensus"),
+            _low_noise(2, "guide-ucb", 0.80, 0.07, "offcentre"),
+        ),
+    ),
+    Case(
+        space=f"{FLOATS} (7, warfarin)",
+        sites="21 sites",
+        noise=OWN_NOISE,
+        optima="unknown",
+        advice="consensus-ucb or shape-ucb",
+        figures=(
+            _gain("warfarin", "consensus-ucb", 2.28, 0.50, 2, "%"),
+            _gain("warfarin", "shape-ucb", 1.66, 0.32, 2, "%"),
+            _gain("warfarin", "guide-ucb", 0.23, 0.37, 2, "%"),
+        ),
+    ),
+    Case(
+        space=f"{FLOATS} (2, landmine)",
+        sites="29 sites",
+        noise=OWN_NOISE,
+        optima="unknown",
+        advice=UNSETTLED,
+        figures=(
+            _gain("landmine", "shape-ucb", 0.0011, 0.0018, 4, "AUC"),
+            _gain("landmine", "consensus-ucb", -0.0006, 0.0013, 4, "AUC"),
+            _gain("landmine", "guide-ucb", -0.0010, 0.0014, 4, "AUC"),
+        ),
+    ),
+    Case(
+        space="whole numbers (5, hpobench-mlp)",
+        sites="8 sites",
+        noise=OWN_NOISE,
+        optima="unknown",
+        advice=UNSETTLED,
+        figures=(
+            _gain("hpobench-mlp", "shape-ucb", 0.0005, 0.0009, 4, "accuracy"),
+            _gain("hpobench-mlp", "consensus-ucb", 0.0002, 0.0004, 4, "accuracy"),
+            _gain("hpobench-mlp", "guide-ucb", 0.0023, 0.0016, 4, "accuracy"),
+        ),
+    ),
+    Case(
+        space=f"{MIXED} (suzuki)",
+        sites="4 sites",
+        noise=OWN_NOISE,
+        optima="unknown",
+        advice=UNSETTLED,
+        figures=(
+            _gain("suzuki", "shape-ucb", 3.3, 4.3, 1, "%"),
+            _gain("suzuki", "consensus-ucb", 4.2, 2.2, 1, "%"),
+            _gain("suzuki", "guide-ucb", 2.9, 2.9, 1, "%"),
+        ),
+    ),
+    Case(
+        space=f"{MIXED} (fedhpo)",
+        sites="3 sites",
+        noise=OWN_NOISE,
+        optima="unknown",
+        advice=UNSETTLED,
+        figures=(
+            _gain("fedhpo", "shape-ucb", 0.0011, 0.0010, 4, "accuracy"),
+            _gain("fedhpo", "consensus-ucb", 0.0010, 0.0010, 4, "accuracy"),
+            _gain("fedhpo", "guide-ucb", 0.0017, 0.0011, 4, "accuracy"),
+        ),
+    ),
+    Case(
+        space=FLOATS,
+        sites="2 to 8 sites",
+        noise="any",
+        optima="any",
+        advice=NO_EVIDENCE,
+    ),
+    Case(
+        space="choices only",
+        sites="any number",
+        noise="any",
+        optima="any",
+        advice=NO_EVIDENCE,
+    ),
+    Case(
+        space=FLOATS,
+        sites="any number",
+        noise="noise as large as the spread",
+        optima="any",
+        advice=NO_EVIDENCE,
+    ),
+)
+"""Situations, those of a lone site first."""

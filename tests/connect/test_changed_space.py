@@ -1,0 +1,91 @@
+"""A host changes the space, and its sites follow: commands as people type them."""
+
+import pytest
+from tests.connect.real import Host, command
+from typer.testing import CliRunner
+
+from guidefbo import Agent
+from guidefbo.cli.app import app
+from guidefbo.cli.speech import ALONE
+
+SPACE = """
+[parameters.heat]
+type = "float"
+low = 20
+high = 120
+
+[parameters.drug]
+type = "choice"
+options = ["a", "b"]
+"""
+WIDER = SPACE.replace("high = 120", "high = 130").replace('"b"]', '"b", "c"]')
+SITES = ("north", "south")
+
+
+def tell_some(file, values):
+    for heat, value in values:
+        command("tell", file, f"heat={heat},drug=a", value)
+
+
+@pytest.fixture
+def host(tmp_path):
+    return Host(tmp_path / "host", space=SPACE)
+
+
+def test_a_change_reaches_the_sites_and_they_exchange_again(host, tmp_path):
+    new = tmp_path / "wider.toml"
+    new.write_text(WIDER)
+    files = {site: tmp_path / f"{site}.json" for site in SITES}
+    with host.serving() as where:
+        for k, (site, file) in enumerate(files.items()):
+            command("join", where, "--code", host.invite(site), file)
+            tell_some(file, [(30 + k, 1.0), (60, 2.0 + k), (100, 1.5)])
+            command("sync", file)
+        assert "took a new packet" in command("sync", files["north"])
+
+        said = host("federation", "change", "reaction", new, "--dry-run")
+        assert "heat: high 120 -> 130" in said
+        said = host("federation", "change", "reaction", new)
+        assert "drug: options a, b -> a, b, c" in said
+        assert "uploads no longer used: 2" in said
+        assert "sites that have to follow: north, south" in said
+        follow = "guidefbo change FILE --bounds heat=20,130 --add-option drug=c"
+        assert follow in said
+
+        # Nothing new to hand over, something new: both are told the same.
+        north, south = files.values()
+        told = " ".join(command("sync", north).split())
+        assert f"guidefbo change {north} --bounds heat=20,130" in told
+        tell_some(south, [(50, 1.7)])
+        done = CliRunner().invoke(app, ["sync", str(south)])
+        assert done.exit_code == ALONE
+        told = " ".join(done.stderr.split())
+        assert "heat: high 120 -> 130; drug: options a, b -> a, b, c" in told
+        # It asks as before meanwhile.
+        command("ask", south)
+
+        command("change", north, "--bounds", "heat=20,130", "--add-option", "drug=c")
+        command("change", south, "--like", new)
+        spaces = [Agent.load(file).space for file in files.values()]
+        assert spaces[0] == spaces[1]
+        assert [len(Agent.load(file).trials) for file in files.values()] == [3, 5]
+
+        said = command("sync", north)
+        assert "handed over: what was learnt from 3 results" in said
+        assert "1 uploads; 2 are needed" in said
+        assert "handed over: what was learnt from 4 results" in command("sync", south)
+        assert "took a new packet" in command("sync", north)
+    assert Agent.load(north).guidance.state == "active"
+
+
+def test_like_refuses_what_is_more_than_a_change(tmp_path):
+    (tmp_path / "space.toml").write_text(SPACE)
+    other = SPACE.replace("parameters.heat", "parameters.time")
+    (tmp_path / "other.toml").write_text(other)
+    file = tmp_path / "site.json"
+    command("init", file, tmp_path / "space.toml", "--goal", "max")
+    words = ["change", str(file), "--like", str(tmp_path / "other.toml")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    assert "Only bounds and further options" in " ".join(done.stderr.split())
+    assert Agent.load(file).setup.version == 1
