@@ -90,7 +90,13 @@ def site(tmp_path_factory):
         water=guidefbo.Float(0, 1), oil=guidefbo.Float(0, 1), days=guidefbo.Int(1, 9)
     ).subject_to(guidefbo.SumTo(1.0, "water", "oil"))
     agents = [
-        guidefbo.Agent(space, goal="max", site=name, settings={"num_paths": 20})
+        guidefbo.Agent(
+            space,
+            goal="max",
+            method="guide-ucb",
+            site=name,
+            settings={"num_paths": 20},
+        )
         for name in ("north", "south")
     ]
     for agent in agents:
