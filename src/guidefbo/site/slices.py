@@ -110,9 +110,10 @@ def _jackknife(left_out: NDArray[np.float64]) -> Values:
     """Return the standard error of numbers by those without one of g groups each."""
     g = len(left_out)
     if g < 2:
-        return np.full(left_out.shape[-1], np.nan)
-    apart: NDArray[np.float64] = left_out - np.mean(left_out, axis=0)
-    return np.sqrt((g - 1) / g * np.sum(apart**2, axis=0))
+        return np.array([np.nan] * left_out.shape[-1])
+    apart = left_out - np.mean(left_out, axis=0)
+    total: NDArray[np.float64] = np.sum(apart**2, axis=0)
+    return np.sqrt(total * (g - 1) / g)
 
 
 def slices_of(agent: Agent) -> tuple[Slice, ...]:
