@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guidefbo.agent.paths.frequencies import draw_frequencies
+from guidefbo.agent.paths.waves import cosine
 from guidefbo.agent.surrogate.sums import BySums, angles_by_sums
 from guidefbo.core.arrays import Matrix, Point, Points, Values
 
@@ -54,4 +55,4 @@ class FeatureMap:
         return angles
 
     def _wave(self, angles: Matrix) -> Matrix:
-        return self.amplitude * np.cos(angles)  # E07
+        return self.amplitude * cosine(angles)  # E07

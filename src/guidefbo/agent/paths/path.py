@@ -6,6 +6,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from guidefbo.agent.paths.features import FeatureMap
+from guidefbo.agent.paths.waves import cosine_and_sine
 from guidefbo.agent.paths.weights import WeightPosterior
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.sums import BySums, join
@@ -64,7 +65,9 @@ class FeaturePath:
         """Return the centred residual and its gradient at the rows of X."""
         angles = X @ self.features.frequencies.T + self.features.phases
         w = self.features.amplitude * self.weights
-        return np.cos(angles) @ w, -(np.sin(angles) * w) @ self.features.frequencies
+        cos, sin = cosine_and_sine(angles)
+        sin *= w
+        return cos @ w, -(sin @ self.features.frequencies)
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the path's values and gradients at the rows of X."""

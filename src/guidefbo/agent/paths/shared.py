@@ -25,6 +25,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from guidefbo.agent.paths.frequencies import draw_frequencies
+from guidefbo.agent.paths.waves import cosine, cosine_and_sine
 from guidefbo.agent.paths.weights import WeightPosterior
 from guidefbo.agent.surrogate.sums import BySums, angles_by_sums
 from guidefbo.core.arrays import Matrix, OtherValues, Points, Values
@@ -61,7 +62,7 @@ class SharedMap:
 
     def __call__(self, X: Points, variance: float = 1.0) -> Matrix:
         """Return φ at the rows of X, (n, M), with φ(x)'φ(x) = variance."""
-        g = np.cos(self.angles(X))
+        g = cosine(self.angles(X))
         return np.sqrt(variance) * g / np.linalg.norm(g, axis=1)[:, None]  # E45
 
 
@@ -84,7 +85,7 @@ class SharedPath:
         return angles.then(self._at_angles)
 
     def _at_angles(self, angles: Matrix) -> Values:
-        g = np.cos(angles)
+        g = cosine(angles)
         return g @ self.weights / np.linalg.norm(g, axis=1)  # E45
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
@@ -93,11 +94,11 @@ class SharedPath:
         With r = |g|: ∇f = Σ_j (ω_j - f g_j / r) ∇g_j / r.
         """
         angles = self.features.angles(X)
-        g = np.cos(angles)
+        g, sine = cosine_and_sine(angles)
         r = np.linalg.norm(g, axis=1)
         f = g @ self.weights / r
         sensitivity = (self.weights - (f / r)[:, None] * g) / r[:, None]
-        return f, -(sensitivity * np.sin(angles)) @ self.features.frequencies  # E45
+        return f, -(sensitivity * sine) @ self.features.frequencies  # E45
 
 
 def shared_map(streams: Streams, num_features: int, dim: int) -> SharedMap:

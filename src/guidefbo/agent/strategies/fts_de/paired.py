@@ -16,6 +16,7 @@ import numpy as np
 
 from guidefbo.agent.paths.frequencies import draw_independent_frequencies
 from guidefbo.agent.paths.shared import LENGTHSCALE
+from guidefbo.agent.paths.waves import cosine_and_sine
 from guidefbo.core.arrays import Matrix, Points, Values
 from guidefbo.core.streams import Purpose, Streams
 
@@ -45,7 +46,7 @@ class PairedMap:
     def __call__(self, X: Points, variance: float = 1.0) -> Matrix:
         """Return φ at the rows of X, (n, 2 M), with φ(x)'φ(x) = variance."""
         angles = X @ self.frequencies.T
-        pairs = np.hstack([np.cos(angles), np.sin(angles)])
+        pairs = np.hstack(cosine_and_sine(angles))
         return np.sqrt(variance / len(self.frequencies)) * pairs  # E80
 
     def value(self, X: Points, weights: Matrix) -> Values:
