@@ -120,7 +120,8 @@ def test_writing_a_result_down_loads_neither_the_model_nor_scipy(words, site, tm
     assert "guidefbo.site.agent" in loaded
     heavy = ("scipy", "guidefbo.agent", "guidefbo.server", "guidefbo.methods")
     found = [n for n in loaded if n.startswith(heavy)]
-    assert set(found) <= {"guidefbo.agent", "guidefbo.agent.dataset"}
+    names = {"guidefbo.methods", "guidefbo.methods.default"}
+    assert set(found) <= {"guidefbo.agent", "guidefbo.agent.dataset", *names}
     held = [json.loads(p.read_text())["guidance"] for p in (site, path)]
     assert held[0] == held[1]
     assert held[1]["packet"] is not None
