@@ -34,6 +34,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "consensus-groups.md": METHODS,
     "consensus-location.md": METHODS,
     "coordinator.md": ("coordinator", "core", "server", "wire"),
+    "eight-teams.md": (*SITE, "connect", "coordinator", "integrations", "server"),
     "endurance.md": ("connect", "coordinator", "core", "server", "wire"),
     "extras.md": ("integrations",),
     "faithfulness.md": METHODS,

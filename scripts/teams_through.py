@@ -251,10 +251,12 @@ def reasons(runs: dict[tuple[str, int, str], Run]) -> list[str]:
         lines.append(
             f"- {WORDS['botorch']}: the first settings are the agent's design and so "
             "the same. The others are not, because a BoTorch user's own parts choose "
-            "them: hyperparameters are fitted to another prior, the acquisition is "
-            "`qLogNoisyExpectedImprovement` on 64 samples, and `optimize_acqf` "
-            "searches the cube without steps, after which the nearest setting is "
-            "taken. Uploads are made from these models, so that packets differ as "
+            "them: hyperparameters are fitted by BoTorch, under its priors of scale "
+            "and noise; the acquisition is `qLogNoisyExpectedImprovement` on 64 "
+            "samples, not our closed form; and `optimize_acqf` searches the cube "
+            "without steps, after which the nearest setting is taken, while our search "
+            "looks at the settings. So few rounds and seeds do not say which "
+            "is better. Uploads are made from these models, so that packets differ as "
             "well. With equal hyperparameters posteriors and uploads are equal "
             "([BoTorch](../integrations/botorch.md#how-equal-is-equal))."
         )
