@@ -2,7 +2,8 @@
 
 Two sites are linked to folders of their own, exchange through Flower at the same time,
 and print what came of it: the one that is answered second is guided by the other. That
-takes most of a minute: Flower polls, and starts a process a message.
+takes some 20 s of processor time, and waits: Flower polls, and starts a process a
+message.
 
     pip install 'guidefbo[flower,service]'
     python examples/integrations/flower_fleet.py
