@@ -31,6 +31,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "activity-speed.md": ("problems/realworld/softmax.py",),
     "adapters.md": (*SITE, "connect", "integrations"),
     "ask.md": SITE,
+    "commands.md": (*SITE, "cli"),
     "consensus-groups.md": METHODS,
     "consensus-location.md": METHODS,
     "coordinator.md": ("coordinator", "core", "server", "wire"),
