@@ -406,13 +406,17 @@ def test_sharing_helps_on_options(rule, tmp_path):
     """One site's luck with an option is every site's next question."""
     file = tmp_path / "options.py"
     file.write_text(OPTIONS)
-    alone, shared = (
-        gf.simulate(
-            f"{file}:options", method=method, num_initial=4, num_rounds=4, seed=1
-        ).best_value[-1]
-        for method in (rule, f"shared-data-{rule}")
-    )
-    assert (shared >= alone).all()
     best_option = [8.0 - 1e-9, 140.0 - 1e-9, -2.2 - 1e-9]
-    assert (shared >= best_option).all()
-    assert not (alone >= best_option).all()
+
+    def waits(method, seed):
+        """Return how many rounds the sites wait for the best option, in all."""
+        best = gf.simulate(
+            f"{file}:options", method=method, num_initial=4, num_rounds=8, seed=seed
+        ).best_value
+        return int((np.array(best) < best_option).sum())
+
+    seeds = (1, 3, 4)
+    alone = [waits(rule, seed) for seed in seeds]
+    shared = [waits(f"shared-data-{rule}", seed) for seed in seeds]
+    assert all(s < a for s, a in zip(shared, alone, strict=True))
+    assert sum(shared) < 0.5 * sum(alone)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.strategies import unit
 
@@ -22,7 +22,18 @@ numbers = st.lists(st.floats(1e-3, 1e3), min_size=2, max_size=40, unique=True)
 
 @st.composite
 def levels(draw):
-    return Levels(*sorted(draw(numbers)), log=draw(st.booleans()))
+    values, log = sorted(draw(numbers)), draw(st.booleans())
+    # Nearer logarithms are refused.
+    assume(not log or all(b > a * (1.0 + 1e-7) for a, b in pairwise(values)))
+    return Levels(*values, log=log)
+
+
+@pytest.mark.parametrize("value", [1e-3, 1.0, 1000.0])
+def test_logarithms_that_rounding_makes_equal_are_refused(value):
+    above = float(np.nextafter(value, 2.0 * value))
+    with pytest.raises(SpaceError, match="are the same but for rounding"):
+        Levels(value / 2, value, above, log=True)
+    assert Levels(value / 2, value, above).num_levels == 3
 
 
 @given(levels())

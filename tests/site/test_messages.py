@@ -327,8 +327,8 @@ def test_a_file_of_version_2_loads_and_goes_on(tmp_path):
     assert [t.state for t in agent.trials].count("done") == 8
     assert all(trial.as_run == trial.values for trial in agent.trials)
     assert agent.trials[1].std == 0.1
-    # As the version that wrote it would have gone on.
-    assert agent.ask().values == {"x": 0.0, "n": 1, "drug": "b", "warm": False}
+    # As the version that wrote it would have gone on, but for the option: "b" then.
+    assert agent.ask().values == {"x": 0.0, "n": 1, "drug": "c", "warm": False}
     agent.save(tmp_path / "new.json")
     assert json.loads((tmp_path / "new.json").read_text())["version"] == 3
     assert Agent.load(tmp_path / "new.json").trials == agent.trials
@@ -364,7 +364,7 @@ def test_a_file_of_version_3_loads_and_goes_on(tmp_path):
     assert (tmp_path / "new.json").read_bytes() == file.read_bytes()
     with quietly():
         asked = agent.ask().values
-    assert asked == {"heat": 91.0, "time": 60.0, "n": 1, "cat": "a", "stir": True}
+    assert asked == {"heat": 101.0, "time": 60.0, "n": 1, "cat": "a", "stir": True}
 
 
 def test_a_file_of_version_1_with_a_refused_packet_loads():

@@ -18,6 +18,8 @@ from guidefbo.core.space.scales import (
 
 MAX_LEVELS = 100_000
 """Most levels of one parameter."""
+NEAREST = 1e-9
+"""Logarithms of two levels nearer than this, relative to the largest, are the same."""
 
 
 class Levels:
@@ -54,6 +56,14 @@ class Levels:
             )
         self._values, self._log = levels, log
         places = np.log(levels) if log else np.arange(len(levels), dtype=np.float64)
+        near = np.flatnonzero(np.diff(places) <= NEAREST * np.abs(places).max())
+        if len(near):
+            i = int(near[0])
+            raise SpaceError(
+                f"Logarithmic levels must be further apart: {levels[i]!r} and "
+                f"{levels[i + 1]!r} are the same but for rounding. Leave one out or "
+                "drop log=True."
+            )
         edges = 0.5 * (places[1:] + places[:-1])
         first, last = 2 * places[0] - edges[0], 2 * places[-1] - edges[-1]
         self._positions = (places - first) / (last - first)
