@@ -169,9 +169,9 @@ CASES = (
         optima="tasks of Levels 1, 2, 3",
         advice=LONE_METHOD,
         figures=(
-            _off_centre(1, LONE_METHOD, 0.75, 0.10),
-            _off_centre(2, LONE_METHOD, 0.76, 0.10),
-            _off_centre(3, LONE_METHOD, 0.67, 0.11),
+            _off_centre(1, LONE_METHOD, 0.75, 0.09),
+            _off_centre(2, LONE_METHOD, 0.75, 0.10),
+            _off_centre(3, LONE_METHOD, 0.61, 0.12),
         ),
     ),
     Case(
@@ -205,7 +205,7 @@ CASES = (
         optima="the same (Level 1)",
         advice=EVEN,
         figures=(
-            _off_centre(1, "shape-ucb", 0.40, 0.25),
+            _off_centre(1, "shape-ucb", 0.40, 0.26),
             _off_centre(1, "consensus-ucb", 0.39, 0.23, study="consensus"),
             _off_centre(1, "guide-ucb", 0.75, 0.07, study="consensus"),
         ),
@@ -217,7 +217,7 @@ CASES = (
         optima="near each other (Level 2)",
         advice=EVEN,
         figures=(
-            _off_centre(2, "shape-ucb", 0.52, 0.19),
+            _off_centre(2, "shape-ucb", 0.54, 0.18),
             _off_centre(2, "consensus-ucb", 0.52, 0.16, study="consensus"),
             _off_centre(2, "guide-ucb", 0.82, 0.06, study="consensus"),
         ),
@@ -229,8 +229,8 @@ CASES = (
         optima="far from each other (Level 3)",
         advice=f"{DEFAULT_METHOD}, or {LONE_METHOD} alone: the model is what helps",
         figures=(
-            _off_centre(3, "shape-ucb", 0.66, 0.12),
-            _off_centre(3, "trend-ucb", 0.67, 0.11),
+            _off_centre(3, "shape-ucb", 0.61, 0.14),
+            _off_centre(3, "trend-ucb", 0.61, 0.12),
             _off_centre(3, "consensus-ucb", 0.90, 0.05, study="consensus"),
             _off_centre(3, "guide-ucb", 0.98, 0.03, study="offcentre"),
         ),
