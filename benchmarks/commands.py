@@ -1,7 +1,7 @@
 """Processor seconds of every command of a site, each in a process of its own.
 
     python benchmarks/commands.py [--results 30] [--repeats 5] [--against SRC]
-        [--write] [--out DIR]
+        [--only ask,tell] [--write] [--out DIR]
 
 The file is that of a site in three parameters with that many results and a packet. The
 seconds are processor time of the whole command, interpreter and imports included, so
@@ -63,6 +63,7 @@ def main() -> None:
     parser.add_argument("--results", type=int, default=30, help="of the site")
     parser.add_argument("--repeats", type=int, default=5, help="of each command")
     parser.add_argument("--against", type=Path, help="src of an older checkout")
+    parser.add_argument("--only", default="", help="commands, by commas")
     parser.add_argument("--write", action="store_true", help="write commands.md")
     parser.add_argument("--out", type=Path, default=RESULTS, help="docs/results")
     arguments = parser.parse_args()
@@ -73,10 +74,16 @@ def main() -> None:
         sources = {"now": ROOT / "src"}
         if arguments.against is not None:
             sources["before"] = arguments.against.resolve()
+        only = set(filter(None, arguments.only.split(",")))
+        chosen = [
+            (words, title)
+            for words, title in commands(arguments.results)
+            if not only or title in only
+        ]
         seconds: Seconds = {}
         # In the first round everything is compiled: it does not count.
         for k in range(arguments.repeats + 1):
-            for words, title in commands(arguments.results):
+            for words, title in chosen:
                 for source, path in sources.items():
                     folder = Path(name) / "now"
                     shutil.copytree(before, folder)
