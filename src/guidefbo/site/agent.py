@@ -180,11 +180,7 @@ class Agent:
         Whether the own data speak for the others is computed here, of methods that
         compare models: the model is fitted, if it has not been.
         """
-        from guidefbo.site.exchange import doubted
-
-        held = self._in_use
-        held = replace(held, judgement=self._workings.learner.judgement(held))
-        return doubted(held, self._setup, self._book)
+        return self._workings.judged
 
     @property
     def fitted(self) -> "Fitted | None":
@@ -313,12 +309,7 @@ class Agent:
         The same data give the same message; it holds no observation. `to_bytes()`
         gives it as it travels.
         """
-        from guidefbo.site.exchange import upload_of
-
-        made = self._workings
-        return upload_of(
-            self._setup, made.policy, self._book, made.learner, made.guidance
-        )
+        return self._workings.upload()
 
     def receive(self, packet: Any) -> "Guidance":
         """Take the answer of the server and say what is held now.
@@ -330,14 +321,7 @@ class Agent:
         Args:
             packet: A message, its bytes or text, or None where none came.
         """
-        from guidefbo.site.exchange import take
-
-        made = self._workings
-        if packet is not None:
-            made.guidance = take(
-                packet, made.guidance, self._setup, made.policy, self._book
-            )
-        return self._in_use
+        return self._workings.receive(packet)
 
     def rename(self, *, site: str | None = None, federation: str | None = None) -> None:
         """Give the site another name, or put it into another federation.
@@ -350,13 +334,14 @@ class Agent:
         """
         from guidefbo.site.guidance import Guidance
 
-        made, setup = self._workings, self._setup
+        _ = self._workings  # What is in the file is checked before it is changed.
+        setup = self._setup
         self._setup = replace(
             setup,
             site=setup.site if site is None else site,
             federation=setup.federation if federation is None else federation,
         )
-        made.guidance = Guidance(reason="the site was renamed")
+        self._build(Guidance(reason="the site was renamed"))
 
     def change(self, **changes: Any) -> list[str]:
         """Change what is searched and say how; results stay. See `site.change`.
@@ -518,12 +503,7 @@ class Agent:
         return "\n".join([*lines, *guidance.verdict])
 
     def _ask_one(self, due_at: int) -> Trial:
-        from guidefbo.site.choosing import next_point
-
-        made = self._workings
-        chosen = next_point(
-            self._setup, made.policy, self._book, made.learner, self._in_use
-        )
+        chosen = self._workings.next_point()
         return self._book.open(
             self.space.from_unit(chosen.x),
             chosen.origin,
@@ -531,10 +511,3 @@ class Agent:
             due_at=due_at,
             basis=chosen.basis,
         )
-
-    @property
-    def _in_use(self) -> "Guidance":
-        """What is held, and whether it is used; nothing is computed."""
-        from guidefbo.site.exchange import in_use
-
-        return in_use(self._workings.guidance, self._setup, self._book)

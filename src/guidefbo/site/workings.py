@@ -4,10 +4,16 @@ An agent makes this when it is first used. Whoever only writes a result down doe
 without, and loads neither the model nor SciPy.
 """
 
+from dataclasses import replace
+from typing import Any
+
 from guidefbo.site.book import Book
+from guidefbo.site.choosing import Chosen, next_point
+from guidefbo.site.exchange import doubted, in_use, take, upload_of
 from guidefbo.site.guidance import Guidance
 from guidefbo.site.learner import Learner
 from guidefbo.site.setup import Setup
+from guidefbo.wire.envelope import Upload
 
 
 class Workings:
@@ -21,6 +27,40 @@ class Workings:
             book: All trials.
             guidance: What is held of the other sites; None: nothing.
         """
+        self._setup = setup
+        self._book = book
         self.policy = setup.policy()
         self.learner = Learner(self.policy, book, setup.outcomes)
         self.guidance = Guidance() if guidance is None else guidance
+
+    @property
+    def in_use(self) -> Guidance:
+        """What is held, and whether it is used; nothing is computed."""
+        return in_use(self.guidance, self._setup, self._book)
+
+    @property
+    def judged(self) -> Guidance:
+        """The same, and whether the own data speak for it: the model is fitted."""
+        held = self.in_use
+        held = replace(held, judgement=self.learner.judgement(held))
+        return doubted(held, self._setup, self._book)
+
+    def next_point(self) -> Chosen:
+        """Return the next question."""
+        return next_point(
+            self._setup, self.policy, self._book, self.learner, self.in_use
+        )
+
+    def upload(self) -> Upload | None:
+        """Return what is told to the others, None where there is nothing to tell."""
+        return upload_of(
+            self._setup, self.policy, self._book, self.learner, self.guidance
+        )
+
+    def receive(self, packet: Any) -> Guidance:
+        """Take a packet, None where none came, and return what is held now."""
+        if packet is not None:
+            self.guidance = take(
+                packet, self.guidance, self._setup, self.policy, self._book
+            )
+        return self.in_use
