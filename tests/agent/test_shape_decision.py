@@ -54,15 +54,15 @@ def test_places_are_blended_by_their_precisions():
     assert place.variance[NUMBERS] == pytest.approx(1.0 / precision)
 
 
-def test_options_have_no_place():
-    """Whatever was received: they are as the own data have them, and vague."""
+def test_options_of_a_place_are_certain():
+    """Whatever was received: they are as the own data have them."""
     gp, side = on_mixed()
     insight = side.study(gp)
     for sent in (NOTHING, packet(MIXED), packet(MIXED, place=(LARGEST, SHARPEST))):
         aimed = side.aimed(insight, sent)
         for place in (aimed.own, aimed.told):
             assert np.array_equal(place.center[OPTIONS], insight.place.center[OPTIONS])
-            assert place.variance[OPTIONS].tolist() == [WIDEST] * 3
+            assert place.variance[OPTIONS].tolist() == [0.0] * 3
 
 
 def test_a_place_stays_in_the_cube():
@@ -171,19 +171,18 @@ def test_nothing_is_widened_where_it_is_known():
     assert np.array_equal(decided.predict(local.X)[1], local.predict(local.X)[1])
 
 
-def test_focus_is_the_same_for_all_options():
-    """E102: by the numbers alone, so the option is left to mean and data."""
+def test_focus_is_on_one_option():
+    """E102: with another option the same numbers are another place, not widened."""
     gp, side = on_mixed()
     aimed = side.aimed(side.study(gp), packet(MIXED))
     decided = side.decision_posterior(gp, aimed, 1, address())
-    X = np.tile(np.random.default_rng(1).random(6), (3, 1))
+    X = np.tile(aimed.own.center, (3, 1))
+    X[:, NUMBERS] = looked_at(decided)
+    own = int(np.argmax(aimed.own.center[OPTIONS]))
     X[:, OPTIONS] = np.eye(3)
     S = decided.predict(X)[1] / decided.local.predict(X)[1]
-    # A distance of 1 at a variance of 10⁴ is a factor of 1 - 5e-5 in G.
-    assert pytest.approx(np.full(3, S[0]), rel=1e-4) == S
-    X[:, NUMBERS] = looked_at(decided)
-    S = decided.predict(X)[1] / decided.local.predict(X)[1]
-    assert pytest.approx(np.full(3, 2.0), rel=1e-4) == S
+    # Two options are sqrt(2) apart, nine of the least deviations: exp(-44) is nothing.
+    assert pytest.approx(np.where(np.arange(3) == own, 2.0, 1.0), rel=1e-12) == S
 
 
 def test_choices_alone_have_no_focus():
