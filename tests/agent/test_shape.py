@@ -176,7 +176,7 @@ def test_models_have_the_priors_they_should():
     gp, side = make_gp(14, 3), agent()
     insight, s2 = side.study(gp), gp.y.var()
     own, none = insight.candidates
-    assert insight.scale == pytest.approx(gp.y.std())
+    assert insight.known.scale == pytest.approx(gp.y.std())
     vague = insight.vague.prior
     assert vague.variances == pytest.approx(s2 * np.array([LEVEL] + [VAGUE] * 6))
     assert min(abs(own.model.prior.variances[1] / s2 - size) for size in SIZES) < 1e-9
@@ -334,7 +334,7 @@ def test_values_without_a_spread_have_the_unit_one(values):
     """As a process has them whose values nobody standardised."""
     gp, side = make_gp(3, 2), agent(Domain.box(2))
     gp = GaussianProcess.condition(gp.X, np.array(values), gp.hyper)
-    assert side.study(gp).scale == 1.0
+    assert side.study(gp).known.scale == 1.0
     check_codec(upload(side, gp))
 
 

@@ -54,9 +54,15 @@ class PooledQuadratic:
 
     def __call__(self, X: Points) -> Matrix:
         """Return φ at the rows of X, (n, 2d + 2)."""
-        U = X - 0.5
-        Q = U**2 - 1.0 / 12.0
-        return np.hstack([np.ones((len(X), 1)), U, Q.sum(axis=1, keepdims=True), Q])
+        d = self.dim
+        Phi = np.empty((len(X), 2 * d + 2))
+        U, Q = Phi[:, 1 : d + 1], Phi[:, d + 2 :]
+        Phi[:, 0] = 1.0
+        np.subtract(X, 0.5, out=U)
+        np.multiply(U, U, out=Q)
+        Q -= 1.0 / 12.0
+        Q.sum(axis=1, out=Phi[:, d + 1])
+        return Phi
 
     def pull_back(self, sensitivity: Matrix, X: Points) -> Points:
         """Return Σ_a C_ba ∂φ_a(x_b)/∂x_b for sensitivities C, (b, 2d + 2)."""

@@ -92,7 +92,7 @@ class LogPosterior:
         beside: Matrix | None = None,
     ) -> Self:
         """Precompute what does not change during one fit."""
-        cols, rows = np.triu_indices(len(X), 1)
+        cols, rows = _pairs(len(X))
         differences = np.ascontiguousarray(((X[rows] - X[cols]) ** 2).T)
         if groups is not None and groups[-1] + 1 < len(groups):
             starts = np.flatnonzero(np.diff(groups, prepend=-1))
@@ -184,6 +184,16 @@ class LogPosterior:
             f"The covariance of {n} observations is not positive definite even with a "
             f"jitter of {JITTERS[-1]:g}. Check the observations for absurd values."
         )
+
+
+def _pairs(n: int) -> tuple[Indices, Indices]:
+    """Return j and i of the pairs j < i, in the order of `np.triu_indices(n, 1)`."""
+    counts = np.arange(n - 1, -1, -1)
+    cols = np.repeat(np.arange(n), counts)
+    # Within a row of the triangle i counts on from j + 1.
+    starts = np.cumsum(counts) - counts
+    rows = np.arange(len(cols)) + (np.arange(1, n + 1) - starts)[cols]
+    return cols, rows
 
 
 def fit(

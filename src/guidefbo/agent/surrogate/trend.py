@@ -130,7 +130,7 @@ class TrendPosterior:
         *,
         hyper: Hyperparameters | None = None,
         shares: Sequence[float] | None = None,
-        max_points: int | None = None,
+        kernel: Matrix | None = None,
     ) -> Self:
         """Return the posterior given the data and hyperparameters of a fitted process.
 
@@ -139,18 +139,15 @@ class TrendPosterior:
             prior: Of the coefficients; None: the default.
             hyper: Hyperparameters of r before it is shared; None: the process's.
             shares: Values of ρ to choose from; None: the usual ones.
-            max_points: Condition on at most that many observations, of evenly spread
-                ranks; None: on all of them.
+            kernel: k of the observed inputs, where it is at hand.
         """
-        if max_points is not None and len(gp.y) > max_points:
-            gp = _thin(gp, max_points)
         if hyper is not None:
             gp = _rescaled(gp, hyper)
         prior = TrendPrior.default(gp) if prior is None else prior
         F = prior.basis(gp.X)
         trend = (F * prior.variances) @ F.T
         trend.flat[:: len(F) + 1] += gp.noise
-        kernel = matern52(gp.distances(gp.X), gp.hyper.outputscale)
+        kernel = observed_kernel(gp) if kernel is None else kernel
         residual = gp.y - gp.hyper.mean - F @ prior.means
         shares = SHARES if shares is None else shares
         factors = [factorise(trend + share * kernel) for share in shares]
@@ -239,18 +236,22 @@ class TrendPosterior:
         """Return mean, standard deviation and their gradients at the rows of X."""
         gp = self.rest
         k, slope = matern52_with_slope(gp.distances(X), gp.hyper.outputscale)
+        mean = gp.hyper.mean + k @ gp.alpha
         Phi = self.prior.basis(X)
-        w = (k + Phi @ self.loadings.T) @ gp.inverse_factor.T
+        k += Phi @ self.loadings.T
+        w = k @ gp.inverse_factor.T
         std = conditional_std(w, self.prior_variance(Phi))
         std_gradient = self.std_gradient(X, w @ gp.inverse_factor, slope, std, Phi)
         slope *= gp.alpha
         _, slopes, curvatures = self._terms
         U = X - 0.5
+        mean += self._quadratic(U)
+        mean_gradient = gp.contract(slope, X)
+        mean_gradient += slopes
+        U *= 2.0 * curvatures
+        mean_gradient += U
         return Moments(
-            mean=gp.hyper.mean + k @ gp.alpha + self._quadratic(U),
-            std=std,
-            mean_gradient=gp.contract(slope, X) + slopes + (2.0 * curvatures) * U,
-            std_gradient=std_gradient,
+            mean=mean, std=std, mean_gradient=mean_gradient, std_gradient=std_gradient
         )
 
     def joint(self, X: Points) -> tuple[Values, Matrix]:
@@ -359,7 +360,8 @@ class TrendPosterior:
         Phi = basis(X) if Phi is None else Phi
         half = basis.pull_back(Phi * self.prior.variances - v @ self.loadings, X)
         half -= self.rest.contract(v * slope, X)
-        return half / std[:, None]
+        half /= std[:, None]
+        return half
 
     def _predict(self, q: Matrix, X: Points) -> tuple[Values, Values]:
         """Return mean and std at the rows of X, whose distances to the data are q."""
@@ -400,8 +402,18 @@ def _rescaled(gp: GaussianProcess, hyper: Hyperparameters) -> GaussianProcess:
     return replace(gp, hyper=hyper, scaled=Z, norms=np.einsum("ij,ij->i", Z, Z))
 
 
-def _thin(gp: GaussianProcess, max_points: int) -> GaussianProcess:
-    """Return the process with some of its data; its factor is to be made anew."""
+def observed_kernel(gp: GaussianProcess) -> Matrix:
+    """Return k of the observed inputs, without noise."""
+    return matern52(gp.distances(gp.X), gp.hyper.outputscale)
+
+
+def thinned(gp: GaussianProcess, max_points: int) -> GaussianProcess:
+    """Return the process with at most so many of its data, of evenly spread ranks.
+
+    Where some are left out, its factor is to be made anew.
+    """
+    if len(gp.y) <= max_points:
+        return gp
     ranks = np.linspace(0, len(gp.y) - 1, max_points).round().astype(np.intp)
     kept = np.sort(np.argsort(gp.y, kind="stable")[ranks])
     return replace(

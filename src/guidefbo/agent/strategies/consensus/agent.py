@@ -15,7 +15,6 @@ References:
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -31,7 +30,7 @@ from guidefbo.agent.guidance.schedule import Schedule
 from guidefbo.agent.strategies.consensus.aim import Aim
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
-from guidefbo.agent.surrogate.trend import TrendPosterior
+from guidefbo.agent.surrogate.trend import TrendPosterior, thinned
 from guidefbo.core.arrays import Points, frozen_array
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
@@ -49,11 +48,15 @@ MAX_POINTS = 256
 """Observations the trend is fitted to: more change it little, at cubic cost."""
 LocalModel = Callable[[GaussianProcess], TrendPosterior]
 """The local process -> the model whose maximum is the own estimate."""
+
+
+def with_trend(gp: GaussianProcess) -> TrendPosterior:
+    """Return the process beside a quadratic trend."""
+    return TrendPosterior.fit(thinned(gp, MAX_POINTS))
+
+
 PLACES: Mapping[str, LocalModel] = MappingProxyType(
-    {
-        "trend": partial(TrendPosterior.fit, max_points=MAX_POINTS),
-        "process": TrendPosterior.without_trend,
-    }
+    {"trend": with_trend, "process": TrendPosterior.without_trend}
 )
 """By the name that the setting `place` takes."""
 

@@ -140,13 +140,14 @@ class ShapeAgent:
     ) -> ShapeUpload | None:
         """Return what the data say of trend and place, the posterior less its prior."""
         del posterior, data, held, address
-        vague, unit = insight.vague, insight.scale**2
+        vague, scale = insight.vague, insight.known.scale
+        unit = scale**2
         prior = vague.prior.variances[1:] / unit
         # The difference of two like numbers may come out as nought or less.
         V = np.maximum(vague.weight_variances[1:] / unit, SMALLEST * prior)
         variances = 1.0 / np.maximum(1.0 / V - 1.0 / prior, 1.0 / WIDEST)
         # Where the data say nothing, neither does the estimate.
-        means = vague.weights[1:] / insight.scale * variances / V  # E97
+        means = vague.weights[1:] / scale * variances / V  # E97
         numbers = self.features.numbers
         means = np.append(means, insight.place.center[numbers] - CENTER)
         variances = np.append(variances, insight.place.variance[numbers])

@@ -71,23 +71,31 @@ class ShapeFeatures:
 
     def __call__(self, X: Points) -> Matrix:
         """Return the constant and the features at the rows of X, (n, 1 + p)."""
-        U = X[:, self.numbers] - 0.5
-        return np.hstack(
-            [
-                np.ones((len(X), 1)),
-                SLOPE * U,
-                BEND * (U**2 - 1.0 / 12.0),
-                X[:, self.options] - self.shares,
-            ]
-        )  # E98
+        Phi = np.empty((len(X), 1 + self.size))
+        constant, slopes, bends, options = self._parts(Phi)
+        U = X[:, self.numbers]
+        U -= 0.5
+        constant[:] = 1.0
+        np.multiply(U, SLOPE, out=slopes)
+        U *= U
+        U -= 1.0 / 12.0
+        np.multiply(U, BEND, out=bends)
+        if len(self.options):
+            np.subtract(X[:, self.options], self.shares, out=options)
+        return Phi  # E98
 
     def pull_back(self, sensitivity: Matrix, X: Points) -> Points:
         """Return Σ_a C_ba ∂φ_a(x_b)/∂x_b for sensitivities C, (b, 1 + p)."""
         _, slopes, bends, options = self._parts(sensitivity)
         gradient = np.empty(X.shape)
-        U = X[:, self.numbers] - 0.5
-        gradient[:, self.numbers] = SLOPE * slopes + 2.0 * BEND * U * bends
-        gradient[:, self.options] = options
+        U = X[:, self.numbers]
+        U -= 0.5
+        U *= 2.0 * BEND
+        U *= bends
+        U += SLOPE * slopes
+        gradient[:, self.numbers] = U
+        if len(self.options):
+            gradient[:, self.options] = options
         return gradient
 
     def gradient(self, x: Point) -> Matrix:

@@ -27,8 +27,13 @@ from guidefbo.agent.strategies.shape.features import ShapeFeatures
 from guidefbo.agent.surrogate.fit import fit
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.model import Model
-from guidefbo.agent.surrogate.trend import TrendPosterior, TrendPrior
-from guidefbo.core.arrays import Values
+from guidefbo.agent.surrogate.trend import (
+    TrendPosterior,
+    TrendPrior,
+    observed_kernel,
+    thinned,
+)
+from guidefbo.core.arrays import Matrix, Values
 from guidefbo.core.domain import Domain
 from guidefbo.wire.shape import SHARPEST, ShapePacket
 
@@ -94,13 +99,44 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Insight:
-    """What a site's own data say by themselves."""
+class Known:
+    """A site's own data, as all models see them."""
 
     gp: GaussianProcess
     """The process without a trend."""
+    kernel: Matrix
+    """Its kernel at the observed inputs."""
     scale: float
-    """Standard deviation of the values, 1 where they are equal."""
+    """Standard deviation of all values, 1 where they are equal."""
+
+    def model(
+        self,
+        features: ShapeFeatures,
+        means: NDArray[np.float64],
+        variances: NDArray[np.float64],
+        shares: tuple[float, ...] = SHARES,
+    ) -> TrendPosterior:
+        """Return the model with this prior, in standard deviations of the values."""
+        prior = TrendPrior(
+            basis=features,
+            means=self.scale * np.append(0.0, means),
+            variances=self.scale**2 * np.append(LEVEL, variances),
+        )
+        return TrendPosterior.fit(self.gp, prior, shares=shares, kernel=self.kernel)
+
+    def place(self, domain: Domain) -> Place:
+        """Return the maximiser of a trend's mean, its curvature taken for negative."""
+        model = TrendPosterior.fit(self.gp, kernel=self.kernel)
+        x = find_peak(model, domain)
+        return Place(x, peak_variance(model, x, domain, SHARPEST, WIDEST_PLACE))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Insight:
+    """What a site's own data say by themselves."""
+
+    known: Known
+    """The data that models are compared on."""
     vague: TrendPosterior
     """The model with a vague trend, of which an upload is made."""
     candidates: tuple[Candidate, Candidate]
@@ -120,21 +156,20 @@ class Insight:
         # Equal values have a standard deviation of rounding error, not of zero.
         std, rounding = float(gp.y.std()), 1e-12 * float(np.abs(gp.y).max())
         scale = std if std > max(rounding, SMALLEST_SCALE) else 1.0
+        known = thinned(gp, MAX_POINTS)
+        known = Known(gp=known, kernel=observed_kernel(known), scale=scale)
         nothing = np.zeros(features.size)
-        trends = [
-            _model(gp, features, scale, nothing, nothing + size) for size in SIZES
-        ]
+        trends = [known.model(features, nothing, nothing + size) for size in SIZES]
         own = max(trends, key=lambda model: model.evidence)
-        none = _model(gp, features, scale, nothing, nothing, shares=(1.0,))
+        none = known.model(features, nothing, nothing, shares=(1.0,))
         return cls(
-            gp=gp,
-            scale=scale,
+            known=known,
             vague=trends[0],
             candidates=(
                 Candidate(name="own", model=own),
                 Candidate(name=NONE, model=none),
             ),
-            place=_place(gp, domain),
+            place=known.place(domain),
         )
 
     def told(self, features: ShapeFeatures, packet: ShapePacket) -> Candidate:
@@ -143,7 +178,7 @@ class Insight:
             np.concatenate(numbers)[: features.size]
             for numbers in (packet.means, packet.variances)
         )
-        model = _model(self.gp, features, self.scale, means, variances)
+        model = self.known.model(features, means, variances)
         return Candidate(name=OTHERS, model=model)
 
 
@@ -152,27 +187,3 @@ def weights_of(candidates: tuple[Candidate, ...]) -> Values:
     evidence = np.array([c.model.evidence for c in candidates])
     shares = np.exp(evidence - evidence.max())
     return shares / shares.sum()  # E96
-
-
-def _place(gp: GaussianProcess, domain: Domain) -> Place:
-    """Return the maximiser of a trend's mean whose curvature is taken for negative."""
-    model = TrendPosterior.fit(gp, max_points=MAX_POINTS)
-    x = find_peak(model, domain)
-    return Place(x, peak_variance(model, x, domain, SHARPEST, WIDEST_PLACE))
-
-
-def _model(
-    gp: GaussianProcess,
-    features: ShapeFeatures,
-    scale: float,
-    means: NDArray[np.float64],
-    variances: NDArray[np.float64],
-    shares: tuple[float, ...] = SHARES,
-) -> TrendPosterior:
-    """Return the model with this prior, in standard deviations of the values."""
-    prior = TrendPrior(
-        basis=features,
-        means=scale * np.append(0.0, means),
-        variances=scale**2 * np.append(LEVEL, variances),
-    )
-    return TrendPosterior.fit(gp, prior, shares=shares, max_points=MAX_POINTS)
