@@ -9,6 +9,7 @@ from tests.agent.numerics import differences, make_gp
 from tests.site.sites import SPACES
 from tests.trends import CHOICES_ALONE, MODEL, NOTHING, agent, packet
 
+from guidefbo import Bool, Float, Int, Space
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.guidance.figp import InterventionalPosterior
 from guidefbo.agent.guidance.place import Place
@@ -27,6 +28,8 @@ from guidefbo.wire.shape import LARGEST, SHARPEST, WIDEST
 MIXED = SPACES["mixed"].domain
 """x, n, the three options of a drug, warm."""
 NUMBERS, OPTIONS = [0, 1, 5], [2, 3, 4]
+PLAIN = Space(x=Float(0, 1), n=Int(0, 20), warm=Bool()).domain
+"""The same without the drug: there is a place to look at."""
 
 
 def address(t=1):
@@ -38,6 +41,13 @@ def on_mixed(n=12, **given):
     X = MIXED.sample(n, np.random.default_rng(0))
     y = np.sin(3.0 * X[:, 0]) + 0.5 * X[:, 3] - (X[:, 1] - 0.4) ** 2
     return MODEL.fit(Dataset(X=X, y=y)).posterior, agent(MIXED, **given)
+
+
+def on_numbers(n=12, **given):
+    """Return a fitted process of a space without choices, and a side."""
+    X = PLAIN.sample(n, np.random.default_rng(0))
+    y = np.sin(3.0 * X[:, 0]) - (X[:, 1] - 0.4) ** 2 + 0.3 * X[:, 2]
+    return MODEL.fit(Dataset(X=X, y=y)).posterior, agent(PLAIN, **given)
 
 
 # The place that is looked at.
@@ -54,15 +64,15 @@ def test_places_are_blended_by_their_precisions():
     assert place.variance[NUMBERS] == pytest.approx(1.0 / precision)
 
 
-def test_options_of_a_place_are_certain():
-    """Whatever was received: they are as the own data have them."""
+def test_options_have_no_place():
+    """Whatever was received: they are as the own data have them, and vague."""
     gp, side = on_mixed()
     insight = side.study(gp)
     for sent in (NOTHING, packet(MIXED), packet(MIXED, place=(LARGEST, SHARPEST))):
         aimed = side.aimed(insight, sent)
         for place in (aimed.own, aimed.told):
             assert np.array_equal(place.center[OPTIONS], insight.place.center[OPTIONS])
-            assert place.variance[OPTIONS].tolist() == [0.0] * 3
+            assert place.variance[OPTIONS].tolist() == [WIDEST] * 3
 
 
 def test_a_place_stays_in_the_cube():
@@ -87,8 +97,8 @@ def test_trust_says_whose_place_is_used(trust):
 
 
 def looked_at(decided):
-    """Return the numbers of the place where the uncertainty is widened."""
-    return decided.scaling.field.centers[0, NUMBERS]
+    """Return the place where the uncertainty is widened."""
+    return decided.scaling.field.centers[0]
 
 
 @pytest.mark.parametrize("told", np.linspace(-0.45, 0.45, 7).round(3))
@@ -96,45 +106,45 @@ def looked_at(decided):
 def test_the_told_place_is_looked_at_unless_the_own_one_is_better(told, variance):
     """E105: while the probability that the own one is better, here from draws of the
     posterior before it is widened, is at most the others' share, v / (v + s)."""
-    gp, side = on_mixed(40, trust="others")
+    gp, side = on_numbers(40, trust="others")
     insight = side.study(gp)
-    aimed = side.aimed(insight, packet(MIXED, place=(told, variance)))
+    aimed = side.aimed(insight, packet(PLAIN, place=(told, variance)))
     decided = side.decision_posterior(gp, aimed, 1, address())
     mean, cov = decided.local.joint(side.landmarks(aimed)[-2:])
     stream = np.random.default_rng(0)
     draws = stream.multivariate_normal(mean, cov, 200_000, method="eigh")
     own_is_better = (draws[:, 0] > draws[:, 1]).mean()
-    v = insight.place.variance[NUMBERS]
+    v = insight.place.variance
     share = (v / (v + variance)).mean()
     # Else the draws could not tell.
     assert abs(own_is_better - share) > 0.005
     place = aimed.own if own_is_better > share else aimed.told
-    assert looked_at(decided) == pytest.approx(place.center[NUMBERS])
+    assert looked_at(decided) == pytest.approx(place.center)
 
 
 @pytest.mark.parametrize(
     ("num_results", "variance", "is_told"),
-    [(4, 0.01, True), (40, 0.01, False), (12, 1e-4, True), (4, WIDEST, False)],
+    [(4, 0.01, True), (40, 0.01, False), (6, 1e-4, True), (4, WIDEST, False)],
 )
 def test_how_sure_all_are_decides(num_results, variance, is_told):
     """E105: few own data leave it to others who are sure, many do not."""
-    gp, side = on_mixed(num_results, trust="others")
+    gp, side = on_numbers(num_results, trust="others")
     insight = side.study(gp)
     for told in (-0.45, -0.15, 0.3):
-        aimed = side.aimed(insight, packet(MIXED, place=(told, variance)))
+        aimed = side.aimed(insight, packet(PLAIN, place=(told, variance)))
         decided = side.decision_posterior(gp, aimed, 1, address())
         place = aimed.told if is_told else aimed.own
-        assert np.array_equal(looked_at(decided), place.center[NUMBERS])
+        assert np.array_equal(looked_at(decided), place.center)
 
 
 def test_a_packet_whose_trend_is_not_believed_moves_no_place():
     """E105: whatever place it claims, and however surely; bit for bit."""
-    gp, side = on_mixed()
+    gp, side = on_numbers()
     insight = side.study(gp)
-    wrong = packet(MIXED, LARGEST, SHARPEST, (0.3, SHARPEST))
+    wrong = packet(PLAIN, LARGEST, SHARPEST, (0.3, SHARPEST))
     aimed, alone = side.aimed(insight, wrong), side.aimed(insight, NOTHING)
     assert aimed.weights[0] < 1e-6
-    X = np.random.default_rng(1).random((5, 6))
+    X = np.random.default_rng(1).random((5, 3))
     lied_to, lone = (
         side.decision_posterior(gp, each, 1, address()).predict(X)
         for each in (aimed, alone)
@@ -171,37 +181,25 @@ def test_nothing_is_widened_where_it_is_known():
     assert np.array_equal(decided.predict(local.X)[1], local.predict(local.X)[1])
 
 
-def test_focus_is_on_one_option():
-    """E102: with another option the same numbers are another place, not widened."""
-    gp, side = on_mixed()
-    aimed = side.aimed(side.study(gp), packet(MIXED))
-    decided = side.decision_posterior(gp, aimed, 1, address())
-    X = np.tile(aimed.own.center, (3, 1))
-    X[:, NUMBERS] = looked_at(decided)
-    own = int(np.argmax(aimed.own.center[OPTIONS]))
-    X[:, OPTIONS] = np.eye(3)
-    S = decided.predict(X)[1] / decided.local.predict(X)[1]
-    # Two options are sqrt(2) apart, nine of the least deviations: exp(-44) is nothing.
-    assert pytest.approx(np.where(np.arange(3) == own, 2.0, 1.0), rel=1e-12) == S
-
-
-def test_choices_alone_have_no_focus():
-    """E102: else all that was not tried would be taken for twice as uncertain."""
-    side, rng = agent(CHOICES_ALONE), np.random.default_rng(0)
-    X = CHOICES_ALONE.sample(5, rng)
-    gp = MODEL.fit(Dataset(X=X, y=X[:, 0] - X[:, 4])).posterior
-    for sent in (NOTHING, packet(CHOICES_ALONE)):
+@pytest.mark.parametrize("domain", [MIXED, CHOICES_ALONE], ids=["mixed", "choices"])
+def test_there_is_no_focus_where_there_are_choices(domain):
+    """E102: what is good of the numbers with one option need not be with another."""
+    side, rng = agent(domain), np.random.default_rng(0)
+    X = domain.sample(8, rng)
+    gp = MODEL.fit(Dataset(X=X, y=X[:, 0] - X[:, 3])).posterior
+    for sent in (NOTHING, packet(domain)):
         aimed = side.aimed(side.study(gp), sent)
         decided = side.decision_posterior(gp, aimed, 1, address())
         assert isinstance(decided, TrendPosterior)
-        assert len(side.landmarks(aimed)) == len(aimed.candidates) + 1
+    # The search starts at the place all the same.
+    assert len(side.landmarks(aimed)) > len(aimed.candidates)
 
 
 def test_without_a_focus_the_model_is_decided_on_as_it_is():
-    gp, _ = on_mixed()
-    focused, plain = (agent(MIXED, focus=focus) for focus in ("place", "none"))
-    aimed = plain.aimed(plain.study(gp), packet(MIXED))
-    X = np.random.default_rng(1).random((5, 6))
+    gp, _ = on_numbers()
+    focused, plain = (agent(PLAIN, focus=focus) for focus in ("place", "none"))
+    aimed = plain.aimed(plain.study(gp), packet(PLAIN))
+    X = np.random.default_rng(1).random((5, 3))
     decided = plain.decision_posterior(gp, aimed, 1, address())
     wide = focused.decision_posterior(gp, aimed, 1, address())
     assert isinstance(wide, InterventionalPosterior)
@@ -381,12 +379,13 @@ def test_alone_is_a_packet_that_says_nothing():
         assert np.array_equal(first, second)
 
 
-def test_the_gradient_of_what_is_decided_on():
-    """Through trend, second fit and focus, against differences."""
-    gp, side = on_mixed()
-    aimed = side.aimed(side.study(gp), packet(MIXED))
+@pytest.mark.parametrize("domain", [PLAIN, MIXED], ids=["numbers", "mixed"])
+def test_the_gradient_of_what_is_decided_on(domain):
+    """Through trend, second fit and, of numbers, focus, against differences."""
+    gp, side = on_mixed() if domain is MIXED else on_numbers()
+    aimed = side.aimed(side.study(gp), packet(domain))
     decided = side.decision_posterior(gp, aimed, 1, address())
-    X = np.random.default_rng(2).random((4, 6))
+    X = np.random.default_rng(2).random((4, domain.dim))
     found = decided.moments(X)
     slope = differences(lambda Y: decided.predict(Y)[0], X)
     assert found.mean_gradient == pytest.approx(slope, rel=1e-5, abs=1e-6)

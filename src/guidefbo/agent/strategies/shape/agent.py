@@ -176,7 +176,7 @@ class ShapeAgent:
     def aimed(self, insight: Insight, packet: ShapePacket) -> Aimed:
         """Return the models, with the others' prior where there is one."""
         candidates: tuple[Candidate, ...] = insight.candidates
-        own = told = self._with_options(*insight.place)
+        own = told = self._of_numbers(*insight.place)
         if len(packet) and self.trust != "own":
             others = insight.told(self.features, packet)
             candidates = (others,) if self.trust == "others" else (others, *candidates)
@@ -207,8 +207,9 @@ class ShapeAgent:
             packet = self.aimed(self.study(posterior), self.nothing)
         chosen = packet.candidates[self.choose(packet.weights, address.at("model"))]
         model = chosen.refitted(self.model).on(posterior)
-        if not len(self.features.numbers):
-            # Choices alone have no place: only what was tried would not be widened.
+        if len(self.features.options):
+            # What is good of the numbers with one option need not be with another:
+            # whoever dwells at one place tries too few options.
             return model
         place = packet.own
         if chosen.name == OTHERS and self._prefers_told(model, packet):
@@ -229,10 +230,16 @@ class ShapeAgent:
         return np.vstack([packet.summits, self._points(packet)])
 
     def _points(self, packet: Aimed) -> Points:
-        """Return the own place and the other; without a packet they are one."""
+        """Return the own place and the other, with the options of the likeliest model.
+
+        Without a packet they are one.
+        """
+        numbers = self.features.numbers
         own, told = packet.own, packet.told
         places = [own] if told is own else [own, told]
-        return np.stack([place.center for place in places])
+        X = np.tile(packet.summits[int(np.argmax(packet.weights))], (len(places), 1))
+        X[:, numbers] = [place.center[numbers] for place in places]
+        return X
 
     def _prefers_told(self, model: Posterior, packet: Aimed) -> bool:
         """Return whether the place told is to be looked at, not the own one.
@@ -259,11 +266,8 @@ class ShapeAgent:
         )
         return Place(np.clip(center, 0.0, 1.0), variance)
 
-    def _with_options(self, center: Values, variance: Values) -> Place:
-        """Return the place with its options for certain: with others it is elsewhere.
-
-        What is good of the numbers with one option need not be with another.
-        """
-        spread = np.zeros(len(center))
+    def _of_numbers(self, center: Values, variance: Values) -> Place:
+        """Return the place without its options, of which a trend knows more."""
+        spread = np.full(len(center), WIDEST)
         spread[self.features.numbers] = variance[self.features.numbers]
         return Place(center, spread)
