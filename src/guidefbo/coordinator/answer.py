@@ -95,7 +95,7 @@ class Desk:
             letter = _read(data, limit, purpose, federation)
             if address is not None:
                 self._hear(letter, address)
-            with self.writer.arriving():
+            with self.writer.arriving(_claim(letter)):
                 with self.store.reading() as connection:
                     request = authenticate(connection, letter)
                 self.buckets.take(request.whose)
@@ -115,9 +115,7 @@ class Desk:
         Nobody knows yet whether the site itself speaks: it is counted together with the
         address, so that from elsewhere nobody can use up what a site may send.
         """
-        said = letter.payload
-        caller = network_of(address), said["federation"], said["site"]
-        self.claims.take(caller)
+        self.claims.take((network_of(address), *_claim(letter)))
 
     def limit_of(self, federation: str | None) -> int:
         """Return the most bytes of a request to a federation, or to none yet."""
@@ -241,6 +239,11 @@ def open_desk(store: Store, *, rate: float) -> Desk:
 
 def _then(finish: Callable[[Outcome], None], future: "Future[Outcome]") -> None:
     finish(future.result())
+
+
+def _claim(letter: Letter) -> tuple[str | None, str | None]:
+    """Return of which federation and site a letter says it is."""
+    return letter.payload["federation"], letter.payload["site"]
 
 
 def _read(

@@ -6,16 +6,21 @@ They are per process: behind several processes a caller gets as many times as mu
 import asyncio
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, MutableMapping
 from ipaddress import IPv6Address
 from threading import Lock
+from typing import Any
 
 from guidefbo.coordinator.refusal import Refusal
 
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+"""What comes of a request, message by message, as ASGI has it."""
 MAX_CALLERS = 100_000
 """Most callers remembered; whoever was seen longest ago is forgotten first."""
 HOLD = 1.0
 """Seconds that a refusal for too many requests is held back."""
+MAX_UNREAD = 64 << 10
+"""Most bytes of a refused request that are read, to notice that its caller goes."""
 HELD_SHARE = 0.25
 """Share of all connections that refusals may occupy while they are held back."""
 
@@ -163,12 +168,33 @@ class Callers:
         """Let a request pass, or refuse it."""
         self._buckets.take(network_of(address))
 
-    async def hold(self) -> None:
-        """Hold a refusal back for a moment, unless too many are."""
+    async def hold(self, receive: Receive) -> None:
+        """Hold a refusal back for a moment, unless too many are.
+
+        Who does not wait for it is forgotten at once: a refusal that nobody waits for
+        takes no place of those that are held back.
+
+        Args:
+            receive: Says what comes of the request, and when its caller has gone.
+        """
         if self._num_held >= self._max_held:
             return
         self._num_held += 1
         try:
-            await asyncio.sleep(HOLD)
+            async with asyncio.timeout(HOLD):
+                await _gone(receive)
+        except TimeoutError:
+            pass
         finally:
             self._num_held -= 1
+
+
+async def _gone(receive: Receive) -> None:
+    """Return once a caller has gone; of what it still sends little is read."""
+    num_bytes = 0
+    while num_bytes <= MAX_UNREAD:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        num_bytes += len(message.get("body", b""))
+    await asyncio.sleep(HOLD)

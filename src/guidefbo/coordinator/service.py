@@ -28,7 +28,7 @@ from guidefbo.coordinator.federation import (
     signing_key,
 )
 from guidefbo.coordinator.host import overview
-from guidefbo.coordinator.limits import Callers
+from guidefbo.coordinator.limits import Callers, network_of
 from guidefbo.coordinator.members import reader_of
 from guidefbo.coordinator.metrics import Metrics
 from guidefbo.coordinator.pages import describe_sites, status_page
@@ -36,10 +36,13 @@ from guidefbo.coordinator.refusal import Refusal
 from guidefbo.coordinator.shapes import reference
 from guidefbo.coordinator.store import StoreError
 from guidefbo.coordinator.tables import federations
+from guidefbo.coordinator.turns import Turns
 from guidefbo.wire.letter import JOIN
 
 NUM_READERS = 8
 """Threads that read letters."""
+OF_ADDRESS = 4
+"""Letters of one address that are read at the same time; others find a thread."""
 API = "/api/v1"
 PREFIX = f"{API}/federations/{{federation}}"
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
@@ -81,6 +84,7 @@ def _take_letters(app: FastAPI, desk: Desk, config: Config) -> None:
     # Few threads: to read a letter is arithmetic, and each holds a connection.
     callers: Callers = app.state.callers
     readers = ThreadPoolExecutor(NUM_READERS, thread_name_prefix="guidefbo-reader")
+    turns = Turns(NUM_READERS, OF_ADDRESS)
 
     def door(purpose: str) -> Handler:
         async def take(request: Request) -> Response:
@@ -90,19 +94,21 @@ def _take_letters(app: FastAPI, desk: Desk, config: Config) -> None:
                 return await run_in_threadpool(desk.limit_of, name)
 
             data = await read_body(request, limit, config.timeout)
+            address = _address(request.scope)
             receive = partial(
                 desk.receive,
                 data,
                 limit=max(len(data), MAX_BODY),
                 purpose=purpose,
                 federation=name,
-                address=_address(request.scope),
+                address=address,
             )
             loop = asyncio.get_running_loop()
-            future = await loop.run_in_executor(readers, receive)
+            async with turns.of(network_of(address)):
+                future = await loop.run_in_executor(readers, receive)
             answered = await asyncio.wrap_future(future)
             if answered.status == 429:
-                await callers.hold()
+                await callers.hold(request.receive)
             return _respond(answered)
 
         take.__name__ = purpose
@@ -294,7 +300,7 @@ class _Gate:
             if scope["path"] != "/healthz":
                 self._callers.take(_address(scope))
         except Refusal as refusal:
-            await self._callers.hold()
+            await self._callers.hold(receive)
             await _refuse(refusal)(scope, receive, counted)
         else:
             await self._app(scope, receive, counted)
