@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.coordinator.world import Site
 
 from guidefbo.coordinator import limits, writer
-from guidefbo.coordinator.limits import Callers
+from guidefbo.coordinator.limits import Callers, Door
 from guidefbo.coordinator.line import Line
 from guidefbo.coordinator.refusal import Refusal
 from guidefbo.coordinator.request import Request
@@ -354,3 +354,41 @@ def test_of_a_refused_request_little_is_read(monkeypatch):
     callers = Callers(rate=1.0, connections=0, max_connections=4)
     asyncio.run(asyncio.wait_for(callers.hold(receive), 30))
     assert sum(sizes) < limits.MAX_UNREAD + 20_000
+
+
+def test_connections_at_the_same_moment_are_not_all_read():
+    """As many are read as requests may come; the others cost next to nothing."""
+    callers = Callers(rate=5.0, connections=30, max_connections=40)
+    flood = [("192.0.2.1", port) for port in range(31)]
+    doors = [callers.connect(peer) for peer in flood]
+    # Two seconds' worth; a quarter of all connections is held; then the most of one.
+    assert doors == [Door.OPEN] * 10 + [Door.HELD] * 10 + [Door.SHUT] * 11
+    assert callers.num_unread == 21
+    assert callers.connect(("192.0.2.2", 1)) is Door.OPEN
+    # The first request is paid for, the second is not.
+    callers.take(flood[0])
+    with pytest.raises(Refusal, match="Too many requests"):
+        callers.take(flood[0])
+    # A place of those that are held is free again.
+    callers.let_go()
+    for peer in flood[10:]:
+        callers.disconnect(peer)
+    assert callers.connect(flood[11]) is Door.HELD
+
+
+def test_requests_that_were_paid_for_are_not_saved_up():
+    callers = Callers(rate=0.001, connections=0, max_connections=40)
+    peer = ("192.0.2.1", 1)
+    assert callers.connect(peer) is Door.OPEN
+    callers.disconnect(peer)
+    with pytest.raises(Refusal):
+        callers.take(peer)
+
+
+def test_without_a_limit_every_connection_is_read():
+    callers = Callers(rate=0.0, connections=0, max_connections=4)
+    peers = [("192.0.2.1", port) for port in range(50)]
+    assert {callers.connect(peer) for peer in peers} == {Door.OPEN}
+    for peer in peers:
+        callers.take(peer)
+        callers.take(peer)

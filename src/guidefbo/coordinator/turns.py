@@ -27,18 +27,19 @@ class Turns:
         )
 
     @asynccontextmanager
-    async def of(self, caller: Hashable) -> AsyncGenerator[None, None]:
-        """Wait for a place, and hold it for the block.
+    async def of(self, caller: Hashable) -> AsyncGenerator[bool, None]:
+        """Wait for a place, and hold it for the block; say whether there was a wait.
 
         Args:
             caller: Whose place it is; callers are served in turn.
         """
-        if self._may_enter(caller) and caller not in self._waiting:
-            self._enter(caller)
-        else:
+        has_waited = caller in self._waiting or not self._may_enter(caller)
+        if has_waited:
             await self._wait(caller)
+        else:
+            self._enter(caller)
         try:
-            yield
+            yield has_waited
         finally:
             self._leave(caller)
 
