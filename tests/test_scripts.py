@@ -308,7 +308,7 @@ def test_coordinator(tmp_path):
     words = ("--toy", "--write", "--work", tmp_path, "--out", tmp_path)
     start("benchmarks/coordinator.py", *words)
     # Promises, sites, aggregates, floods.
-    text = check_table(tmp_path / "coordinator.md", 6 + 2 + 1 + 3)
+    text = check_table(tmp_path / "coordinator.md", 6 + 2 + 1 + 4)
     assert re.search(r"The disk syncs \d+ times a second", text)
 
 
@@ -316,7 +316,7 @@ def test_coordinator(tmp_path):
 def test_coordinator_on_postgres(tmp_path):
     words = ("--toy", "--postgres", "--write", "--work", tmp_path, "--out", tmp_path)
     start("benchmarks/coordinator.py", *words)
-    check_table(tmp_path / "coordinator.md", 6 + 2 + 1 + 3 + 2)
+    check_table(tmp_path / "coordinator.md", 6 + 2 + 1 + 4 + 2)
 
 
 @pytest.mark.skipif("GUIDEFBO_FLOWER" not in os.environ, reason="a Python with flwr")
@@ -324,7 +324,7 @@ def test_coordinator_beside_flower(tmp_path):
     """GUIDEFBO_FLOWER names an interpreter that has flwr 1.41."""
     words = ("--toy", "--flower", os.environ["GUIDEFBO_FLOWER"], "--write")
     start("benchmarks/coordinator.py", *words, "--work", tmp_path, "--out", tmp_path)
-    text = check_table(tmp_path / "coordinator.md", 7 + 2 + 1 + 3)
+    text = check_table(tmp_path / "coordinator.md", 7 + 2 + 1 + 4)
     assert "through flwr 1.41" in text
 
 

@@ -1,5 +1,6 @@
 """A coordinator in a process of its own, and how to end it at a named moment."""
 
+import json
 import os
 import signal
 import subprocess
@@ -34,6 +35,32 @@ sys.argv[1:] = sys.argv[3:]
 from guidefbo.cli.app import main
 main()
 """
+
+NURSERY = """
+import json, os, signal, sys
+import alembic.command, uvicorn.lifespan.on
+import guidefbo.cli.app, guidefbo.cli.serve, guidefbo.coordinator.serve
+from guidefbo.server.registry import find_server
+
+find_server("guide")
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+pid = None
+for line in iter(sys.stdin.readline, ""):
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        sys.argv[1:] = json.loads(line)
+        guidefbo.cli.app.main()
+        os._exit(0)
+    print("pid", pid, flush=True)
+if pid is not None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+"""
+"""Imports what the service needs once, and forks one for every line that comes."""
 
 
 def environment():
@@ -100,6 +127,46 @@ class Service:
         self.process.wait(timeout=30)
         self.process.stdout.close()
         self.client.close()
+
+
+class Nursery:
+    """Starts `guidefbo serve` again and again without importing everything anew.
+
+    Each is a process of its own, forked from one that has opened nothing yet. One runs
+    at a time.
+    """
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", NURSERY],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment(),
+        )
+        self.pid = None
+
+    def serve(self, store, *options):
+        """Start a service, and return its address."""
+        words = ("serve", "--store", store, "--port", "0", *options)
+        print(json.dumps(words), file=self.process.stdin, flush=True)
+        # Both write into the same pipe, and either may be first.
+        lines = dict(self.process.stdout.readline().rsplit(None, 1) for _ in range(2))
+        assert set(lines) == {"pid", "listening at"}, lines
+        self.pid = int(lines["pid"])
+        return lines["listening at"]
+
+    def kill(self):
+        """Kill the service that runs, and wait until it has gone."""
+        os.kill(self.pid, signal.SIGKILL)
+        wait_for(lambda: not Path(f"/proc/{self.pid}").exists())
+
+    def close(self):
+        """End the service that runs, and the process that it came from."""
+        self.process.stdin.close()
+        self.process.wait(timeout=30)
+        self.process.stdout.close()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import time
 import httpx
 import pytest
 from sqlalchemy import func, select
-from tests.coordinator.running import Service, run, serving, wait_for
+from tests.coordinator.running import Nursery, Service, run, serving, wait_for
 from tests.coordinator.test_folder import out, put
 from tests.coordinator.world import World, checked, make_upload
 
@@ -224,8 +224,8 @@ def test_kills_at_any_moment_under_load(tmp_path, num_kills, record_property):
     world = World(str(tmp_path / "guidefbo.db"))
     sites = world.joined(*(f"s{n}" for n in range(4)))
     chance = random.Random(5)
-    service = Service(world.address, *UNLIMITED)
-    urls = [service.url]
+    nursery = Nursery()
+    urls = [nursery.serve(world.address, *UNLIMITED)]
     clients = [Client(site, urls, world.public_key) for site in sites]
     for client in clients:
         client.start()
@@ -235,15 +235,13 @@ def test_kills_at_any_moment_under_load(tmp_path, num_kills, record_property):
             before = sum(client.acknowledged for client in clients)
             wait_for(lambda n=before: sum(c.acknowledged for c in clients) > n + 3, 120)
             time.sleep(chance.uniform(0.0, 0.3))
-            service.kill()
-            service.stop()
-            service = Service(world.address, *UNLIMITED)
-            urls[0] = service.url
+            nursery.kill()
+            urls[0] = nursery.serve(world.address, *UNLIMITED)
         before = sum(client.acknowledged for client in clients)
         wait_for(lambda: sum(c.acknowledged for c in clients) > before + 3)
     finally:
         finish(clients)
-        service.stop()
+        nursery.close()
     total = check_nothing_lost(world, clients)
     assert total > 4 * num_kills
     record_property("kills of the coordinator", num_kills)

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import tempfile
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -29,13 +30,26 @@ names = st.sampled_from(NAMES)
 NUM_SEQUENCES = int(os.environ.get("GUIDEFBO_SEQUENCES", "100"))
 
 
+@cache
+def empty_store():
+    """Return the file of a store with a federation; to make it anew takes long."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/guidefbo.db"
+        World(path, min_sites=2).close()
+        with open(path, "rb") as file:
+            return file.read()
+
+
 class Sequences(RuleBasedStateMachine):
     """The model: who is a member with which key, and which upload is the newest."""
 
     @initialize()
     def begin(self):
         self.folder = tempfile.TemporaryDirectory()
-        self.world = World(f"{self.folder.name}/guidefbo.db", min_sites=2)
+        path = f"{self.folder.name}/guidefbo.db"
+        with open(path, "wb") as file:
+            file.write(empty_store())
+        self.world = World(path, create=False)
         self.sites = {name: Site(name) for name in NAMES}
         self.is_member = dict.fromkeys(NAMES, False)
         self.was_revoked = dict.fromkeys(NAMES, False)

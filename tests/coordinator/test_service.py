@@ -1,6 +1,7 @@
 """The HTTP door: roles, limits, what it says of itself; a real process."""
 
 import base64
+import contextlib
 import json
 import socket
 import ssl
@@ -406,6 +407,38 @@ def test_flood_is_held_back_and_others_are_not(tmp_path):
         assert time.monotonic() - began >= 1.0
         others.close()
     world.close()
+
+
+def test_connections_of_who_sent_too_much_are_not_read(tmp_path):
+    """They are closed after a moment, and what came over them was thrown away."""
+    world = World(str(tmp_path / "guidefbo.db"))
+    world.close()
+    request = b"GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+
+    def ask(place, source):
+        """Return what came back, and after how long."""
+        began = time.monotonic()
+        got = b""
+        with socket.create_connection(place, 30, source_address=(source, 0)) as wire:
+            wire.sendall(request)
+            with contextlib.suppress(ConnectionResetError):
+                while part := wire.recv(65536):
+                    got += part
+        return got, time.monotonic() - began
+
+    with serving(world.address, "--rate-address", "0.2") as service:
+        host_, port = service.url.split("//")[1].split(":")
+        place = (host_, int(port))
+        assert ask(place, "127.0.0.2")[0].startswith(b"HTTP/1.1 200")
+        got, seconds = ask(place, "127.0.0.2")
+        assert got == b""
+        assert seconds >= 0.9
+        text = ask(place, "127.0.0.3")[0].decode()
+        assert "\nguidefbo_connections_unread 1\n" in text
+        # Who gives up is forgotten, and the service goes on.
+        for _ in range(30):
+            socket.create_connection(place, 30, source_address=("127.0.0.2", 0)).close()
+        assert ask(place, "127.0.0.4")[0].startswith(b"HTTP/1.1 200")
 
 
 def test_connections_of_one_address_are_counted(tmp_path):

@@ -45,6 +45,17 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A letter that was read; who signed it was not looked at."""
+
+    letter: Letter
+    began: float
+    """When it came, on a clock of this process."""
+    is_sealed: bool
+    """Whether a refusal is a signed letter too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """Where letters are answered: the store, its writer, and the limits per site."""
 
@@ -78,24 +89,71 @@ class Desk:
             is_sealed: Whether a refusal is a signed letter too.
             address: Where it comes from, None where that is not known.
         """
-        began = time.perf_counter()
+        opened = self.open(
+            data,
+            limit=limit,
+            purpose=purpose,
+            federation=federation,
+            is_sealed=is_sealed,
+            address=address,
+        )
+        if isinstance(opened, Opened):
+            return self.take(opened)
         answered: Future[Answered] = Future()
-        # Nobody can call a letter back, not even a caller who has gone.
-        answered.set_running_or_notify_cancel()
+        answered.set_result(opened)
+        return answered
+
+    def open(
+        self,
+        data: bytes,
+        *,
+        limit: int,
+        purpose: str | None = None,
+        federation: str | None = None,
+        is_sealed: bool = False,
+        address: str | None = None,
+    ) -> "Opened | Answered":
+        """Read what a letter says, or refuse it; the store is not touched.
+
+        Args:
+            data: What came.
+            limit: Most bytes it may have.
+            purpose: What the door is for; None: for all letters.
+            federation: Whose door it is; None: everybody's.
+            is_sealed: Whether a refusal is a signed letter too.
+            address: Where it comes from, None where that is not known.
+        """
+        began = time.perf_counter()
         letter: Letter | None = None
-        request: Request | None = None
-
-        def finish(outcome: Outcome) -> None:
-            code = outcome.code if isinstance(outcome, Refusal) else "ok"
-            self._note(letter, request, code, time.perf_counter() - began)
-            reached("before answer")
-            answered.set_result(self._dress(outcome, letter, is_sealed))
-
         try:
             letter = _read(data, limit, purpose, federation)
             if address is not None:
                 self._hear(letter, address)
-            with self.writer.arriving():
+        except Refusal as refusal:
+            self._note(letter, None, refusal.code, time.perf_counter() - began)
+            reached("before answer")
+            return self._dress(refusal, letter, is_sealed)
+        return Opened(letter=letter, began=began, is_sealed=is_sealed)
+
+    def take(self, opened: "Opened") -> "Future[Answered]":
+        """Take a letter that was read; its answer is there once all is on disk.
+
+        Args:
+            opened: The letter.
+        """
+        answered: Future[Answered] = Future()
+        # Nobody can call a letter back, not even a caller who has gone.
+        answered.set_running_or_notify_cancel()
+        letter, request = opened.letter, None
+
+        def finish(outcome: Outcome) -> None:
+            code = outcome.code if isinstance(outcome, Refusal) else "ok"
+            self._note(letter, request, code, time.perf_counter() - opened.began)
+            reached("before answer")
+            answered.set_result(self._dress(outcome, letter, opened.is_sealed))
+
+        try:
+            with self.writer.arriving(_claim(letter)):
                 with self.store.reading() as connection:
                     request = authenticate(connection, letter)
                 self.buckets.take(request.whose)
@@ -115,9 +173,7 @@ class Desk:
         Nobody knows yet whether the site itself speaks: it is counted together with the
         address, so that from elsewhere nobody can use up what a site may send.
         """
-        said = letter.payload
-        caller = network_of(address), said["federation"], said["site"]
-        self.claims.take(caller)
+        self.claims.take((network_of(address), *_claim(letter)))
 
     def limit_of(self, federation: str | None) -> int:
         """Return the most bytes of a request to a federation, or to none yet."""
@@ -241,6 +297,11 @@ def open_desk(store: Store, *, rate: float) -> Desk:
 
 def _then(finish: Callable[[Outcome], None], future: "Future[Outcome]") -> None:
     finish(future.result())
+
+
+def _claim(letter: Letter) -> tuple[str | None, str | None]:
+    """Return of which federation and site a letter says it is."""
+    return letter.payload["federation"], letter.payload["site"]
 
 
 def _read(

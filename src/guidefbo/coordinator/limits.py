@@ -6,16 +6,24 @@ They are per process: behind several processes a caller gets as many times as mu
 import asyncio
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, MutableMapping
+from enum import Enum
 from ipaddress import IPv6Address
 from threading import Lock
+from typing import Any
 
 from guidefbo.coordinator.refusal import Refusal
 
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+"""What comes of a request, message by message, as ASGI has it."""
+Peer = tuple[str, int]
+"""Address and port of a connection's other end."""
 MAX_CALLERS = 100_000
 """Most callers remembered; whoever was seen longest ago is forgotten first."""
 HOLD = 1.0
 """Seconds that a refusal for too many requests is held back."""
+MAX_UNREAD = 64 << 10
+"""Most bytes of a refused request that are read, to notice that its caller goes."""
 HELD_SHARE = 0.25
 """Share of all connections that refusals may occupy while they are held back."""
 
@@ -62,12 +70,6 @@ class Buckets:
         self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
         self._lock = Lock()
 
-    def is_spent(self, caller: Hashable) -> bool:
-        """Whether a request would be refused now; nothing is counted."""
-        with self._lock:
-            left, then = self._left.get(caller, (self._burst, 0.0))
-            return left + (self._clock() - then) * self._rate < 1.0 <= self._burst
-
     def take(self, caller: Hashable) -> None:
         """Let a request pass, or refuse it."""
         if self._rate <= 0.0:
@@ -87,6 +89,14 @@ class Buckets:
                 f"Too many requests. Come back in {wait:.1f} s.",
                 retry_after=wait,
             )
+
+
+class Door(Enum):
+    """What becomes of a connection."""
+
+    OPEN = "read"
+    HELD = "closed after a moment, and not read"
+    SHUT = "closed at once"
 
 
 class Seldom:
@@ -135,40 +145,85 @@ class Callers:
             connections: At the same time from one address; 0: no limit.
             max_connections: From all of them.
         """
+        self.num_unread = 0
         self._buckets = Buckets(rate=rate, burst=max(2.0 * rate, 1.0))
         self._most = connections
         self._max_held = int(HELD_SHARE * max_connections)
         self._open: Counter[str] = Counter()
+        self._paid: set[Peer] = set()
         self._num_held = 0
 
-    def connect(self, address: str) -> bool:
-        """Count a connection, and say whether it may stay.
+    def connect(self, peer: Peer) -> Door:
+        """Count a connection, and say what becomes of it.
 
-        One whose first request would be refused is not even read.
+        Its first request is counted now: who may not send one is not even read, however
+        many connections it opens at the same moment.
         """
-        caller = network_of(address)
+        caller = network_of(peer[0])
         self._open[caller] += 1
-        if 0 < self._most < self._open[caller]:
-            return False
-        return not self._buckets.is_spent(caller)
+        try:
+            if 0 < self._most < self._open[caller]:
+                self.num_unread += 1
+                return Door.SHUT
+            self._buckets.take(caller)
+        except Refusal:
+            self.num_unread += 1
+            return Door.HELD if self.try_hold() else Door.SHUT
+        self._paid.add(peer)
+        return Door.OPEN
 
-    def disconnect(self, address: str) -> None:
+    def disconnect(self, peer: Peer) -> None:
         """Count a connection that has ended."""
-        caller = network_of(address)
+        caller = network_of(peer[0])
+        self._paid.discard(peer)
         self._open[caller] -= 1
         if self._open[caller] <= 0:
             del self._open[caller]
 
-    def take(self, address: str) -> None:
+    def take(self, peer: Peer) -> None:
         """Let a request pass, or refuse it."""
-        self._buckets.take(network_of(address))
+        if peer in self._paid:
+            self._paid.remove(peer)
+        else:
+            self._buckets.take(network_of(peer[0]))
 
-    async def hold(self) -> None:
-        """Hold a refusal back for a moment, unless too many are."""
+    def try_hold(self) -> bool:
+        """Take one of the places of those that are held back, if there is one."""
         if self._num_held >= self._max_held:
-            return
+            return False
         self._num_held += 1
+        return True
+
+    def let_go(self) -> None:
+        """Give such a place back."""
+        self._num_held -= 1
+
+    async def hold(self, receive: Receive) -> None:
+        """Hold a refusal back for a moment, unless too many are.
+
+        Who does not wait for it is forgotten at once: a refusal that nobody waits for
+        takes no place of those that are held back.
+
+        Args:
+            receive: Says what comes of the request, and when its caller has gone.
+        """
+        if not self.try_hold():
+            return
         try:
-            await asyncio.sleep(HOLD)
+            async with asyncio.timeout(HOLD):
+                await _gone(receive)
+        except TimeoutError:
+            pass
         finally:
-            self._num_held -= 1
+            self.let_go()
+
+
+async def _gone(receive: Receive) -> None:
+    """Return once a caller has gone; of what it still sends little is read."""
+    num_bytes = 0
+    while num_bytes <= MAX_UNREAD:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        num_bytes += len(message.get("body", b""))
+    await asyncio.sleep(HOLD)

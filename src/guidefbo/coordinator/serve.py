@@ -17,6 +17,7 @@ from guidefbo.coordinator.answer import Desk, open_desk
 from guidefbo.coordinator.config import Config
 from guidefbo.coordinator.federation import list_federations
 from guidefbo.coordinator.folder import turn
+from guidefbo.coordinator.limits import HOLD, MAX_UNREAD, Callers, Door, Peer
 from guidefbo.coordinator.schema import open_current
 from guidefbo.coordinator.service import make_app
 from guidefbo.coordinator.store import Store, StoreError
@@ -99,31 +100,55 @@ def _punctual(app: FastAPI, config: Config) -> type[H11Protocol]:
     """Return a protocol that closes connections on which nothing is asked for.
 
     A request must begin, and its head be whole, within the timeout. A connection too
-    many from one address is closed before anything of it is read; a proxy in front
-    counts its own.
+    many from one address is closed before anything of it is read, and one from an
+    address that has used up its requests a moment later: who waits for that comes less
+    often than who is turned away at once. A proxy in front counts its own.
     """
-    timeout, callers = config.timeout, app.state.callers
+    timeout = config.timeout
+    callers: Callers = app.state.callers
     is_counted = config.proxy is None
 
     class Punctual(H11Protocol):
-        _peer: str | None = None
+        _peer: Peer | None = None
+        _unread: int | None = None
+        """Bytes that came and were thrown away; None where requests are read."""
+        _closing: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
             peer = transport.get_extra_info("peername")
             if is_counted and isinstance(peer, tuple):
-                self._peer = str(cast(tuple[Any, ...], peer)[0])
-                if not callers.connect(self._peer):
-                    self.transport = transport
-                    transport.abort()
+                host, port = cast(tuple[Any, ...], peer)[:2]
+                self._peer = (str(host), int(port))
+                door = callers.connect(self._peer)
+                if door is not Door.OPEN:
+                    self._turn_away(transport, door)
                     return
             super().connection_made(transport)
             # What it was idle after when it was last looked at; None: from the start.
             self._before: Any = None
             self.loop.call_later(timeout, self._look)
 
+        def _turn_away(self, transport: Any, door: Door) -> None:
+            self.transport, self._unread = transport, 0
+            if door is Door.SHUT:
+                transport.abort()
+            else:
+                self._closing = self.loop.call_later(HOLD, transport.abort)
+
+        def data_received(self, data: bytes) -> None:
+            if self._unread is None:
+                super().data_received(data)
+                return
+            self._unread += len(data)
+            if self._unread > MAX_UNREAD:
+                self.transport.pause_reading()
+
         def connection_lost(self, exc: Exception | None) -> None:
             if self._peer is not None:
                 callers.disconnect(self._peer)
+            if self._closing is not None:
+                self._closing.cancel()
+                callers.let_go()
             if self in self.connections:
                 super().connection_lost(exc)
 

@@ -18,7 +18,13 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from guidefbo.coordinator import shapes
-from guidefbo.coordinator.answer import Answered, Desk, refusal_body, unavailable
+from guidefbo.coordinator.answer import (
+    Answered,
+    Desk,
+    Opened,
+    refusal_body,
+    unavailable,
+)
 from guidefbo.coordinator.body import read_body
 from guidefbo.coordinator.codes import hash_token
 from guidefbo.coordinator.config import Config
@@ -28,7 +34,7 @@ from guidefbo.coordinator.federation import (
     signing_key,
 )
 from guidefbo.coordinator.host import overview
-from guidefbo.coordinator.limits import Callers
+from guidefbo.coordinator.limits import Callers, Peer, network_of
 from guidefbo.coordinator.members import reader_of
 from guidefbo.coordinator.metrics import Metrics
 from guidefbo.coordinator.pages import describe_sites, status_page
@@ -36,10 +42,15 @@ from guidefbo.coordinator.refusal import Refusal
 from guidefbo.coordinator.shapes import reference
 from guidefbo.coordinator.store import StoreError
 from guidefbo.coordinator.tables import federations
+from guidefbo.coordinator.turns import Turns
 from guidefbo.wire.letter import JOIN
 
 NUM_READERS = 8
 """Threads that read letters."""
+SHORT = 16 << 10
+"""Bytes of a letter that is read at once: that takes less than to hand it on."""
+OF_ADDRESS = 4
+"""Letters of one address that are read at the same time; others find a thread."""
 API = "/api/v1"
 PREFIX = f"{API}/federations/{{federation}}"
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
@@ -69,6 +80,11 @@ def make_app(desk: Desk, config: Config) -> FastAPI:
         connections=config.connections_address,
         max_connections=config.max_connections,
     )
+    desk.metrics.watch(
+        "guidefbo_connections_unread",
+        "Connections since the start that were closed before anything was read.",
+        lambda: app.state.callers.num_unread,
+    )
     _take_letters(app, desk, config)
     _answer_readers(app, desk)
     _tell_of_itself(app, desk)
@@ -81,6 +97,25 @@ def _take_letters(app: FastAPI, desk: Desk, config: Config) -> None:
     # Few threads: to read a letter is arithmetic, and each holds a connection.
     callers: Callers = app.state.callers
     readers = ThreadPoolExecutor(NUM_READERS, thread_name_prefix="guidefbo-reader")
+    turns = Turns(NUM_READERS, OF_ADDRESS)
+
+    async def answer(
+        request: Request, read: Callable[[], Opened | Answered], num_bytes: int
+    ) -> Answered:
+        loop = asyncio.get_running_loop()
+        # What is short and refused for coming too often never gets to a thread.
+        opened = read() if num_bytes <= SHORT else None
+        if isinstance(opened, Answered):
+            return opened
+        async with turns.of(network_of(_address(request.scope))) as has_waited:
+            if has_waited and await request.is_disconnected():
+                raise Refusal("invalid", "The caller did not wait.")
+            if opened is None:
+                opened = await loop.run_in_executor(readers, read)
+            if isinstance(opened, Answered):
+                return opened
+            future = await loop.run_in_executor(readers, desk.take, opened)
+        return await asyncio.wrap_future(future)
 
     def door(purpose: str) -> Handler:
         async def take(request: Request) -> Response:
@@ -90,19 +125,18 @@ def _take_letters(app: FastAPI, desk: Desk, config: Config) -> None:
                 return await run_in_threadpool(desk.limit_of, name)
 
             data = await read_body(request, limit, config.timeout)
-            receive = partial(
-                desk.receive,
+            address = _address(request.scope)
+            read = partial(
+                desk.open,
                 data,
                 limit=max(len(data), MAX_BODY),
                 purpose=purpose,
                 federation=name,
-                address=_address(request.scope),
+                address=address,
             )
-            loop = asyncio.get_running_loop()
-            future = await loop.run_in_executor(readers, receive)
-            answered = await asyncio.wrap_future(future)
+            answered = await answer(request, read, len(data))
             if answered.status == 429:
-                await callers.hold()
+                await callers.hold(request.receive)
             return _respond(answered)
 
         take.__name__ = purpose
@@ -292,18 +326,22 @@ class _Gate:
         try:
             # Health is asked for by machines of one's own.
             if scope["path"] != "/healthz":
-                self._callers.take(_address(scope))
+                self._callers.take(_peer(scope))
         except Refusal as refusal:
-            await self._callers.hold()
+            await self._callers.hold(receive)
             await _refuse(refusal)(scope, receive, counted)
         else:
             await self._app(scope, receive, counted)
 
 
-def _address(scope: Scope) -> str:
-    """Return where a request comes from."""
+def _peer(scope: Scope) -> Peer:
+    """Return where a request comes from: address and port."""
     client = scope.get("client")
-    return client[0] if client else ""
+    return (client[0], client[1]) if client else ("", 0)
+
+
+def _address(scope: Scope) -> str:
+    return _peer(scope)[0]
 
 
 def _refuse(refusal: Refusal) -> Response:

@@ -145,12 +145,7 @@ def _change(
     if member.public_key != request.public_key:
         raise Refusal("bad_signature", "The site's key has changed meanwhile.")
     if letter.number <= member.number:
-        raise Refusal(
-            "replayed",
-            f"Letter {letter.number} came after letter {member.number} of the same "
-            "site, or is another one of the same number. Every letter needs a larger "
-            "number than the one before.",
-        )
+        raise replayed(letter.number, member.number)
     heard = replace(
         member,
         number=letter.number,
@@ -162,6 +157,21 @@ def _change(
     draft = do(connection, request, heard, ledger)
     ledger.changed.append(draft.member)
     return draft
+
+
+def replayed(number: int, newest: int) -> Refusal:
+    """Return why a letter is refused that came after a newer one of its site.
+
+    Args:
+        number: The letter's.
+        newest: That of the newer one.
+    """
+    return Refusal(
+        "replayed",
+        f"Letter {number} came after letter {newest} of the same site, or is another "
+        "one of the same number. Every letter needs a larger number than the one "
+        "before.",
+    )
 
 
 def _join(
