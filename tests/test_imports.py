@@ -1,16 +1,19 @@
 """What importing the package costs and brings along; each in a fresh interpreter."""
 
+import csv
 import json
 import re
 import subprocess
 import sys
 import time
 from importlib.metadata import requires
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 import guidefbo
+from guidefbo.site.table import csv_of
 
 HEAVY = [
     *("torch", "botorch", "gpytorch", "optuna", "flwr", "guidefbo.integrations"),
@@ -109,12 +112,10 @@ def site(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("words", [("tell", "5", "0.5"), ("abandon", "5")])
-def test_writing_a_result_down_loads_neither_the_model_nor_scipy(words, site, tmp_path):
-    path = tmp_path / "site.json"
-    path.write_bytes(site.read_bytes())
+def check_light(words):
+    """Run a command and see that it loads neither the model nor SciPy."""
     code = "import json, sys; from guidefbo.cli.app import app\n"
-    code += f"app({[words[0], str(path), *words[1:]]}, standalone_mode=False)\n"
+    code += f"app({list(words)}, standalone_mode=False)\n"
     code += "print(json.dumps(sorted(sys.modules)))"
     loaded = json.loads(run(code).splitlines()[-1])
     assert "guidefbo.site.agent" in loaded
@@ -122,6 +123,23 @@ def test_writing_a_result_down_loads_neither_the_model_nor_scipy(words, site, tm
     found = [n for n in loaded if n.startswith(heavy)]
     names = {"guidefbo.methods", "guidefbo.methods.default"}
     assert set(found) <= {"guidefbo.agent", "guidefbo.agent.dataset", *names}
+
+
+def test_a_table_without_predictions_loads_neither_the_model_nor_scipy(site, tmp_path):
+    out = tmp_path / "trials.csv"
+    check_light(["export", str(site), "--no-predictions", "-o", str(out)])
+    whole = csv_of(guidefbo.Agent.load(site))
+    rows = [csv.reader(StringIO(t)) for t in (whole, out.read_text("utf-8-sig"))]
+    for all_cells, cells in zip(*rows, strict=True):
+        assert cells == all_cells[:-2]
+        assert len(cells) > 10
+
+
+@pytest.mark.parametrize("words", [("tell", "5", "0.5"), ("abandon", "5")])
+def test_writing_a_result_down_loads_neither_the_model_nor_scipy(words, site, tmp_path):
+    path = tmp_path / "site.json"
+    path.write_bytes(site.read_bytes())
+    check_light([words[0], str(path), *words[1:]])
     held = [json.loads(p.read_text())["guidance"] for p in (site, path)]
     assert held[0] == held[1]
     assert held[1]["packet"] is not None

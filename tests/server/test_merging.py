@@ -13,8 +13,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from guidefbo.core.errors import SettingsError
+from guidefbo.server.strategies.guide import bounds, dense, merging, neighbours, spans
 from guidefbo.server.strategies.guide import linkage as linkage_module
-from guidefbo.server.strategies.guide import merging, spans
 from guidefbo.server.strategies.guide.merging import (
     complete_linkage,
     no_merging,
@@ -93,14 +93,24 @@ grids = st.integers(1, 3).flatmap(
 thresholds = st.sampled_from([0.0, 0.5, 1.0, 1.2, 1.5, 2.0, 3.0, 10.0])
 
 
+FAR = {"MOST": 0}
+"""Without the matrix of all spans, whatever the number."""
+
 ROADS = {
-    "as it is": {},
-    "short answers": {"_FIRST_ANSWER": 1},
-    "one asker a round": {"_LARGEST_ROUND": 3},
-    "products": {"_WORTH_A_PRODUCT": 0},
+    "all spans": {},
+    "far": FAR,
+    "few columns": {"_COLUMNS_AT_ONCE": 3},
+    "short answers": FAR | {"_FIRST_ANSWER": 1},
+    "one asker a round": FAR | {"_LARGEST_ROUND": 3},
+    "small blocks": FAR | {"_BLOCK": 2, "_ASKERS_AT_ONCE": 3, "_ROWS_AT_ONCE": 1},
+    "narrow radius": FAR | {"_FIRST_ANSWER": 1, "_SHARE": 100, "_BLOCK": 4},
+    "found one by one": FAR | {"_FOUND_AT_ONCE": 1, "_BLOCK": 3},
+    "far members": FAR | {"_ENDS_FROM": 0.0},
+    "double precision": FAR | {"_COARSE": 0.0, "_COARSE_PRODUCT": 0.0},
+    "products": FAR | {"_WORTH_A_PRODUCT": 0},
     "thin products": {"_PRODUCT_WORK": 1, "_WORTH_A_PRODUCT": 0},
     "pair by pair": {"_PAIRS_AT_ONCE": 1},
-    "tight groups": {"_MANY_POINTS": 0},
+    "tight groups": FAR | {"_MANY_POINTS": 0},
 }
 """Every road of the algorithm, made to carry small inputs."""
 
@@ -109,7 +119,7 @@ ROADS = {
 def changed(constants):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in constants.items():
-            homes = (linkage_module, merging, spans)
+            homes = (linkage_module, merging, spans, neighbours, bounds, dense)
             patch.setattr(next(m for m in homes if hasattr(m, name)), name, value)
         yield
 
@@ -195,35 +205,43 @@ def test_the_threshold_itself_is_within(a, b):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dim", [1, 2, 5, 10])
 @pytest.mark.parametrize("count", [2, 7, 40, 300, 2000])
-def test_clusters_are_those_of_scipy(layout, dim, count):
+@pytest.mark.parametrize("road", [{}, FAR], ids=["all spans", "far"])
+def test_clusters_are_those_of_scipy(layout, dim, count, road):
     centers = layout(generator([count, dim]), count, dim)
     for threshold in (0.003, 0.05, 0.2):
-        labels = complete_linkage(centers, threshold)
+        with changed(road):
+            labels = complete_linkage(centers, threshold)
         assert is_same_partition(labels, by_scipy(centers, threshold))
 
 
 @pytest.mark.parametrize("width", [0.005, 0.0143, 0.016, 0.03])
-def test_one_cloud_is_cut_as_by_scipy(width):
+@pytest.mark.parametrize("most", [0, 500, 3000])
+def test_one_cloud_is_cut_as_by_scipy(width, most):
     """From far inside one threshold to several of them."""
     rng = generator(8)
     centers = 0.5 + width * rng.normal(size=(3000, 10))
-    labels = complete_linkage(centers, 0.05)
+    with changed({"MOST": most}):
+        labels = complete_linkage(centers, 0.05)
     assert is_same_partition(labels, by_scipy(centers, 0.05))
 
 
 @pytest.mark.parametrize(("scale", "shift"), [(1e-9, 0.0), (1.0, 1e6), (1e6, -1e7)])
-def test_scale_and_origin_do_not_matter(scale, shift):
+@pytest.mark.parametrize("road", [{}, FAR], ids=["all spans", "far"])
+def test_scale_and_origin_do_not_matter(scale, shift, road):
     """Against SciPy on the very same rounded numbers."""
     centers = shift + scale * blurred(generator(5), 1000, 6)
-    labels = complete_linkage(centers, 0.05 * scale)
+    with changed(road):
+        labels = complete_linkage(centers, 0.05 * scale)
     assert is_same_partition(labels, by_scipy(centers, 0.05 * scale))
 
 
-def test_neighbouring_floats_are_told_apart():
+@pytest.mark.parametrize("road", [{}, FAR], ids=["all spans", "far"])
+def test_neighbouring_floats_are_told_apart(road):
     """At the resolution of the numbers no bound is sure; the answer still is."""
     step = np.spacing(1.0)
     centers = 1.0 + step * np.arange(40.0)[:, None] ** 1.5 // 1
-    labels = complete_linkage(centers, 6 * step)
+    with changed(road):
+        labels = complete_linkage(centers, 6 * step)
     whole = (centers - 1.0) / step
     assert labels.tolist() == by_definition(whole, 6.0)
 

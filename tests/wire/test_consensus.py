@@ -206,3 +206,32 @@ def test_a_packet_holds_one_component_at_most(count):
 def test_receiver_names_the_type():
     with pytest.raises(WireError, match=r"'consensus\.packet'.*'consensus\.upload'"):
         decode(message(UPLOAD, "consensus.upload"), ConsensusPacket)
+
+
+@given(st.integers(1, 6), st.integers(1, 4), st.data())
+def test_packets_made_at_once_are_those_made_one_by_one(count, dim, data):
+    centers = data.draw(real_arrays((count, dim), 0.0, 1.0))
+    variances = data.draw(real_arrays((count, dim), 1e-6, 1.0))
+    found = ConsensusPacket.of_rows(centers, variances)
+    for n, packet in enumerate(found):
+        alone = Components(
+            weights=np.ones(1), centers=centers[[n]], variances=variances[[n]]
+        )
+        assert same_value(packet, ConsensusPacket(components=alone))
+        assert not packet.components.centers.flags.writeable
+        check_codec(packet)
+    assert len(found) == count
+
+
+@pytest.mark.parametrize(
+    ("centers", "variances", "words"),
+    [
+        ([[0.5], [1.5]], [[0.1], [0.1]], "center"),
+        ([[0.5], [np.nan]], [[0.1], [0.1]], "center must be finite"),
+        ([[0.5], [0.5]], [[0.1], [0.0]], "variance"),
+        ([[], []], [[], []], "one coordinate or more"),
+    ],
+)
+def test_a_bad_row_among_many_is_refused(centers, variances, words):
+    with pytest.raises(WireError, match=words):
+        ConsensusPacket.of_rows(np.array(centers), np.array(variances))

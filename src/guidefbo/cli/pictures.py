@@ -41,6 +41,12 @@ def export(
             "-o", "--out", help="The table (csv); printed where it is not said."
         ),
     ] = None,
+    predictions: Annotated[
+        bool,
+        typer.Option(
+            help="Add what the model says now; without, no model is loaded: quicker."
+        ),
+    ] = True,
 ) -> None:
     """Write all trials as a table for a spreadsheet or a program; changes nothing.
 
@@ -57,8 +63,8 @@ def export(
         if out is not None:
             check_output(out, file)
             refuse_agent(out)
-        agent = Agent.load(file)
-        text = csv_of(agent)
+        agent = Agent.load(file, knows_method=predictions)
+        text = csv_of(agent, has_predictions=predictions)
         if out is None:
             typer.echo(text, nl=False)
             return

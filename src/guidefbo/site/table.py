@@ -22,7 +22,7 @@ UNKNOWN = float("nan")
 """A number that is not known, in a table of numbers."""
 
 
-def columns_of(agent: Agent) -> dict[str, Column]:
+def columns_of(agent: Agent, *, has_predictions: bool = True) -> dict[str, Column]:
     """Return the table, column by column.
 
     Columns of a parameter are what was run; `asked_` and its name what was asked. A
@@ -30,6 +30,8 @@ def columns_of(agent: Agent) -> dict[str, Column]:
 
     Args:
         agent: The agent; it is left as it is.
+        has_predictions: Whether the columns of what the model says now are there; they
+            need the model.
     """
     trials, setup = agent.trials, agent.setup
 
@@ -49,7 +51,6 @@ def columns_of(agent: Agent) -> dict[str, Column]:
         "asked_at": each(lambda t: t.asked_at),
         "told_at": each(lambda t: t.records[-1].told_at if t.records else None),
     }
-    mean, std = _predictions(agent)
     after: dict[str, Column] = {
         "value": each(lambda t: t.value),
         "std": each(lambda t: t.std),
@@ -63,9 +64,9 @@ def columns_of(agent: Agent) -> dict[str, Column]:
         "expected_std": of_basis(lambda b: b.std),
         "packet_round": of_basis(lambda b: b.round),
         "packet_uploads": of_basis(lambda b: b.num_uploads),
-        "predicted_mean": mean,
-        "predicted_std": std,
     }
+    if has_predictions:
+        after["predicted_mean"], after["predicted_std"] = _predictions(agent)
     names = list(agent.space.parameters)
     taken = {*before, *after, *(f"asked_{name}" for name in names)}
     word = {n: f"parameter_{n}" if n in taken else n for n in names}
@@ -136,14 +137,19 @@ def _array(name: str, column: Column, kind: type) -> NDArray[Any]:
     return np.array([UNKNOWN if v is None else v for v in column], dtype=np.float64)
 
 
-def csv_of(agent: Agent) -> str:
+def csv_of(agent: Agent, *, has_predictions: bool = True) -> str:
     """Return the table as CSV text that a spreadsheet shows and does not compute.
 
     Numbers are written with all their digits, units stand in the header, as `heat
     [degC]`, and the column of the results has the objective's name. A text that a
     spreadsheet would take for a formula gets an apostrophe before it.
+
+    Args:
+        agent: The agent; it is left as it is.
+        has_predictions: Whether it says what the model says now.
     """
-    columns, names = columns_of(agent), agent.space.parameters
+    columns = columns_of(agent, has_predictions=has_predictions)
+    names = agent.space.parameters
     labels = agent.setup.labels
     header: list[str] = []
     for name in columns:

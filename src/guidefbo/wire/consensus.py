@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from guidefbo.core.arrays import Point, frozen_array
+from guidefbo.core.arrays import Point, Points, frozen_array
 from guidefbo.core.component import Components
 from guidefbo.core.errors import WireError
 from guidefbo.wire import entries
@@ -113,17 +113,32 @@ class ConsensusPacket:
             return
         if len(c) > 1:
             raise WireError(f"A packet may hold one component at most, got {len(c)}.")
-        if c.variances.shape != c.centers.shape or not c.centers.size:
-            raise WireError(
-                "A packet needs centres of one coordinate or more and a variance for "
-                f"each, got the shapes {c.centers.shape} and {c.variances.shape}."
-            )
         for weight in c.weights:
             entries.number(float(weight), "weight", 0.0, 1.0)
-        _check_finite(c.centers, "center")
-        _check_finite(c.variances, "variance")
-        entries.in_box(c.centers, "center")
-        entries.positive_spread(c.variances, False, "variance")
+        _check_rows(c)
+
+    @classmethod
+    def of_rows(cls, centers: Points, variances: Points) -> list[Self]:
+        """Return a packet with one component for each row, all rows checked at once.
+
+        Args:
+            centers: (N, d), one coordinate or more.
+            variances: (N, d).
+        """
+        whole = Components(
+            weights=np.ones(len(centers)), centers=centers, variances=variances
+        )
+        _check_rows(whole)
+        packets: list[Self] = []
+        for n in range(len(whole)):
+            row = slice(n, n + 1)
+            one, packet = object.__new__(Components), object.__new__(cls)
+            object.__setattr__(one, "weights", whole.weights[row])
+            object.__setattr__(one, "centers", whole.centers[row])
+            object.__setattr__(one, "variances", whole.variances[row])
+            object.__setattr__(packet, "components", one)
+            packets.append(packet)
+        return packets
 
     def __len__(self) -> int:
         return len(self.components)
@@ -159,6 +174,19 @@ class ConsensusPacket:
         return cls(
             components=Components(weights=weights, centers=centers, variances=variances)
         )
+
+
+def _check_rows(c: Components) -> None:
+    """Refuse components that are no places with a variance for each coordinate."""
+    if c.variances.shape != c.centers.shape or not c.centers.size:
+        raise WireError(
+            "A packet needs centres of one coordinate or more and a variance for "
+            f"each, got the shapes {c.centers.shape} and {c.variances.shape}."
+        )
+    _check_finite(c.centers, "center")
+    _check_finite(c.variances, "variance")
+    entries.in_box(c.centers, "center")
+    entries.positive_spread(c.variances, False, "variance")
 
 
 def _nothing() -> Components:

@@ -51,9 +51,7 @@ class ConsensusServer:
         sites = sorted(uploads)
         fused = self.fuse([uploads[site] for site in sites])
         centers, spread = np.clip(fused.center, 0.0, 1.0), fused.spread  # E77
-        return {
-            site: _packet(centers[[n]], spread[[n]]) for n, site in enumerate(sites)
-        }
+        return dict(zip(sites, ConsensusPacket.of_rows(centers, spread), strict=True))
 
     def listen(
         self, uploads: Mapping[str, PeakUpload], sites: Sequence[str], draws: Draws

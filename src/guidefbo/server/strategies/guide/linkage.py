@@ -6,17 +6,13 @@ spans are ordered by the clusters' first members. As the span of a joined cluste
 never below those of its halves, two clusters that are each other's nearest can be
 joined at once, in whatever order they are found, and the outcome is the rule's.
 
-So only the nearest neighbour of each cluster is needed. A k-d tree of the cluster means
-is queried for a few neighbours, which also gives a *horizon*: a lower bound on the
-distance to every cluster that was not returned. It rests on the largest squared
-distance between members being no less than the mean one,
-
-    span(A, B)^2 >= ||m_A - m_B||^2 + spread_A + spread_B,
-
-a Euclidean distance once the root of the spread is added as a coordinate. A nearest
-neighbour within the horizon is certain, and certain mutual neighbours are joined. The
-joined cluster keeps the neighbours that both had, and the smaller horizon. A cluster
-without a certain neighbour queries again, for twice as many.
+So only the nearest neighbour of each cluster is needed. A search by a lower bound on
+the span returns a few neighbours (see `neighbours`), and a *horizon*: a lower bound on
+the span to every cluster that was not returned. A nearest neighbour within the horizon
+is certain, and certain mutual neighbours are joined. The joined cluster keeps the
+neighbours that both had, and the smaller horizon. A cluster without a certain neighbour
+searches again, for twice as many. When few clusters are left, all their spans are
+measured (see `dense`).
 
 Memory grows with the number of points, not of pairs. Time depends on the data; the
 worst case is one cloud several thresholds wide in every direction, where the bound
@@ -27,8 +23,9 @@ it found.
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.spatial import KDTree
 
+from guidefbo.server.strategies.guide import dense
+from guidefbo.server.strategies.guide.neighbours import neighbours
 from guidefbo.server.strategies.guide.spans import Groups, Indices, Reals, gather, spans
 
 _FIRST_ANSWER = 8
@@ -36,9 +33,6 @@ _FIRST_ANSWER = 8
 
 _LARGEST_ROUND = 1_000_000
 """Neighbours handled in one round; this and the number of points bound the memory."""
-
-_SLACK = 1e-9
-"""Relative safety of a bound: far above rounding, far below any loss of speed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +92,12 @@ def link(points: Reals, root: Indices, limit: float) -> Indices:
     asking = np.unique(root)
     while asking.size:
         active = np.flatnonzero(is_open[root])
-        groups = gather(points[active], np.searchsorted(active, root[active]))
+        groups = gather(points[active], np.searchsorted(active, root[active]), limit)
         names = active[groups.names]
+        if len(names) <= dense.MOST:
+            into = np.arange(len(points))
+            into[names] = names[dense.link_all(groups, limit)]
+            return into[root]
         asking, later, width = _affordable(know, asking, len(names))
         _answer(know, groups, names, asking, width, limit)
         stuck = _settle(know, asking.tolist())
@@ -143,7 +141,7 @@ def _answer(
 ) -> None:
     """Tell the clusters `asking` their neighbours and move their horizons."""
     who = np.searchsorted(names, asking)
-    first, second, horizon = _neighbours(groups, who, width, limit)
+    first, second, horizon = neighbours(groups, who, width, limit)
     know.horizon[asking] = np.maximum(know.horizon[asking], horizon)
     know.width[asking] *= 2
     known = know.horizon[names]
@@ -158,50 +156,6 @@ def _answer(
     )
     for a, b, squared in pairs:
         know.near[a][b] = know.near[b][a] = squared
-
-
-def _neighbours(
-    groups: Groups, who: Indices, width: Indices, limit: float
-) -> tuple[Indices, Indices, Reals]:
-    """Return the pairs of neighbours, each pair once, and the horizon of each asker."""
-    tree = KDTree(
-        np.column_stack([groups.center, np.sqrt(groups.spread)]),
-        leafsize=64,
-        balanced_tree=False,
-    )
-    count = len(groups.names)
-    horizon = np.empty(who.size)
-    codes: list[Indices] = []
-    for told in np.unique(width):
-        some = np.flatnonzero(width == told)
-        pairs, horizon[some] = _lookup(tree, groups, who[some], int(told), limit)
-        codes.append(pairs)
-    code = np.sort(np.concatenate(codes))
-    first, second = np.divmod(code[np.diff(code, prepend=-1) > 0], count)
-    return first, second, horizon
-
-
-def _lookup(
-    tree: KDTree, groups: Groups, who: Indices, told: int, limit: float
-) -> tuple[Indices, Reals]:
-    """Return the coded pairs of each asker with its `told` nearest, and horizons."""
-    count = len(groups.names)
-    spread = groups.spread[who, None]
-    # Means are rounded to the grid of their coordinates.
-    grid = 8 * np.finfo(np.float64).eps * np.sqrt(tree.m) * np.abs(tree.data).max()
-    reach = np.sqrt(max(limit - groups.spread.min(), 0.0))
-    query = np.column_stack([groups.center[who], np.zeros(who.size)])
-    # One more than told, for a cluster may find itself.
-    found = tree.query(
-        query, k=told + 1, distance_upper_bound=(1 + _SLACK) * reach + grid
-    )
-    distance, other = np.asarray(found[0]), np.asarray(found[1], dtype=np.intp)
-    least = np.maximum((1 - _SLACK) * distance - grid, 0.0) ** 2
-    least += (1 - _SLACK) * spread
-    horizon = least[:, -1] if told + 1 < count else np.full(who.size, np.inf)
-    row, column = np.nonzero((least <= limit) & (other != who[:, None]))
-    a, b = who[row], other[row, column]
-    return np.minimum(a, b) * count + np.maximum(a, b), horizon
 
 
 def _settle(know: _Knowledge, start: list[int]) -> list[int]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from guidefbo.core.arrays import Points
 from guidefbo.core.errors import SettingsError
+from guidefbo.core.threads import single_blas_thread
 from guidefbo.server.strategies.guide.linkage import link
 from guidefbo.server.strategies.guide.spans import Indices, Reals, squared_distance
 
@@ -71,7 +72,8 @@ def complete_linkage(centers: Points, threshold: float) -> NDArray[np.intp]:
     is_new = np.append(True, np.any(ordered[1:] != ordered[:-1], axis=1))
     points = ordered[is_new]
     limit = _squared_limit(threshold, centers.shape[1])
-    root = link(points, _tight_groups(points, limit), limit)  # E24
+    with single_blas_thread():
+        root = link(points, _tight_groups(points, limit), limit)  # E24
     number = np.unique(root, return_inverse=True)[1]
     labels = np.empty(len(centers), dtype=np.intp)
     labels[order] = number[np.cumsum(is_new) - 1]

@@ -2,28 +2,31 @@
 
 Distances are squared and unscaled here; every one of them comes out of the same sum,
 coordinate after coordinate, so that equal distances are equal in every digit wherever
-they are computed. The span of two large groups is found with a matrix product, which
-is fast but not exact to the last digit; the members that are farthest within its error
+they are computed. The span of two large groups is found with a matrix product in single
+precision, which is fast but not exact; the members that are farthest within its error
 are then evaluated again with the plain sum.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Reals: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
+Rows: TypeAlias = NDArray[np.floating[Any]]
 
 _PAIRS_AT_ONCE = 20_000
 """Member pairs measured together: the working arrays stay in the cache."""
 
-_PRODUCT_WORK = 200_000
-"""Multiplications in one matrix product: it stays in the cache, and is too little for
-the linear algebra library to wake its threads, which would cost far more."""
+_PRODUCT_WORK = 1_000_000
+"""Multiplications in one matrix product: it stays in the cache."""
+
+_COARSE_PRODUCT = 1e-3
+"""Error of single precision, relative to the limit, above which it is not used."""
 
 _WORTH_A_PRODUCT = 2_000
 """Member pairs below which the plain sum beats the overhead of a product."""
@@ -47,9 +50,9 @@ class Groups:
     """Mean squared distance of the members to their mean."""
     far: tuple[Indices, Indices]
     """The member farthest from the mean, and the one farthest from that member."""
-    left: Reals
+    left: Rows
     """Rows whose product with those of `right` is about the squared distance."""
-    right: Reals
+    right: Rows
     """See `left`."""
     blur: float
     """How far that product may be from the plain sum, twice."""
@@ -62,8 +65,15 @@ def squared_distance(first: Reals, second: Reals) -> Reals:
     return np.asarray(reduce(np.add, squares))
 
 
-def gather(points: Reals, root: Indices) -> Groups:
-    """Sort `points` into groups; `root` names the first member of each one's group."""
+def gather(points: Reals, root: Indices, limit: float) -> Groups:
+    """Sort points into groups.
+
+    Args:
+        points: The points.
+        root: The first member of each one's group.
+        limit: Largest squared span of interest; single precision is used if it is
+            much finer than this.
+    """
     names, label = np.unique(root, return_inverse=True)
     size = np.bincount(label)
     start = np.cumsum(size) - size
@@ -74,7 +84,7 @@ def gather(points: Reals, root: Indices) -> Groups:
     from_mean = np.square(offset - np.repeat(mean, size, axis=0)).sum(axis=1)
     end = _farthest(from_mean, start, size)
     from_end = np.square(members - np.repeat(members[end], size, axis=0)).sum(axis=1)
-    left, right, blur = _factors(members)
+    left, right, blur = _factors(members, limit)
     return Groups(
         names=names,
         start=start,
@@ -98,13 +108,19 @@ def spans(groups: Groups, first: Indices, second: Indices, most: Reals) -> Reals
         second: The other group of each pair.
         most: Spans above this value are not needed.
     """
-    found = _span_of_ends(groups, first, second)
     work = groups.size[first] * groups.size[second]
+    found = np.empty(first.size)
+    single, several = np.flatnonzero(work == 1), np.flatnonzero(work > 1)
+    for at in range(0, single.size, _PAIRS_AT_ONCE):
+        some = single[at : at + _PAIRS_AT_ONCE]
+        found[some] = _paired(
+            groups.columns, groups.start[first[some]], groups.start[second[some]]
+        )
+    if several.size:
+        found[several] = _measure(
+            groups, first[several], second[several], work[several]
+        )
     found[found > most] = np.inf
-    unsure = np.flatnonzero((work > 1) & (found <= most))
-    if unsure.size:
-        found[unsure] = _measure(groups, first[unsure], second[unsure], work[unsure])
-        found[found > most] = np.inf
     return found
 
 
@@ -115,32 +131,23 @@ def _farthest(distance: Reals, start: Indices, size: Indices) -> Indices:
     return places[np.searchsorted(places, start)]
 
 
-def _factors(members: Reals) -> tuple[Reals, Reals, float]:
+def _factors(members: Reals, limit: float) -> tuple[Rows, Rows, float]:
     """Return rows a, b with a @ b.T = ||x - y||^2 up to rounding, and its blur."""
     centred = members - members.mean(axis=0)
     norm = np.square(centred).sum(axis=1)
     one = np.ones_like(norm)
     left = np.column_stack([-2.0 * centred, one, norm])
     right = np.column_stack([centred, norm, one])
-    blur = 16 * left.shape[1] * np.finfo(np.float64).eps * norm.max()
-    return left, right, float(blur)
+    scale = 16 * left.shape[1] * float(norm.max())
+    blur = scale * float(np.finfo(np.float32).eps)
+    if blur > _COARSE_PRODUCT * limit:
+        return left, right, scale * float(np.finfo(np.float64).eps)
+    return left.astype(np.float32), right.astype(np.float32), blur
 
 
 def _paired(columns: Reals, i: Indices, j: Indices) -> Reals:
     """Return the squared distances of the members `i` to the members `j`."""
     return reduce(np.add, (np.square(x[i] - x[j]) for x in columns))
-
-
-def _span_of_ends(groups: Groups, first: Indices, second: Indices) -> Reals:
-    """Return the largest squared distance among the far members: a lower bound."""
-    found = np.zeros(first.size)
-    for at in range(0, first.size, _PAIRS_AT_ONCE):
-        part = slice(at, at + _PAIRS_AT_ONCE)
-        for a in groups.far:
-            for b in groups.far:
-                ends = _paired(groups.columns, a[first[part]], b[second[part]])
-                np.maximum(found[part], ends, out=found[part])
-    return found
 
 
 def _measure(groups: Groups, first: Indices, second: Indices, work: Indices) -> Reals:
@@ -194,22 +201,22 @@ def _by_product(groups: Groups, a: int, partners: Indices) -> Reals:
     opens = np.cumsum(size) - size
     shift = np.repeat(groups.start[partners] - opens, size)
     members = np.arange(shift.size) + shift
-    begin = groups.start[a]
-    left = groups.left[begin : begin + groups.size[a]]
-    about = np.full(members.size, -np.inf)
-    for part, _, product in _products(left, groups.right[members]):
+    mine = slice(groups.start[a], groups.start[a] + groups.size[a])
+    left, right = groups.left[mine], groups.right[members]
+    about = np.full(members.size, -np.inf, dtype=left.dtype)
+    for part, _, product in _products(left, right):
         np.maximum(about[part], product.max(axis=0), out=about[part])
     least = np.repeat(np.maximum.reduceat(about, opens) - groups.blur, size)
     close = np.flatnonzero(about >= least)
     exact = np.zeros(close.size)
-    for part, row, product in _products(left, groups.right[members[close]]):
+    for part, row, product in _products(left, right[close]):
         i, j = np.nonzero(product >= least[close[part]])
-        found = _paired(groups.columns, begin + row + i, members[close[part][j]])
+        found = _paired(groups.columns, mine.start + row + i, members[close[part][j]])
         np.maximum.at(exact[part], j, found)
     return np.maximum.reduceat(exact, np.searchsorted(close, opens))
 
 
-def _products(left: Reals, right: Reals) -> Iterator[tuple[slice, int, Reals]]:
+def _products(left: Rows, right: Rows) -> Iterator[tuple[slice, int, Rows]]:
     """Yield left @ right.T in pieces, with their columns and their first row."""
     height = min(len(left), 64)
     width = max(1, _PRODUCT_WORK // (height * left.shape[1]))

@@ -13,7 +13,7 @@ References:
     weights.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +40,8 @@ REACH = 2.5
 MAX_WEIGHT = 4.0
 """Most that one site weighs in a coefficient, as a multiple of the median site, or of
 the prior of θ where most sites know less than that."""
+ROWS_AT_ONCE = 4_096
+"""Sites left out at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,12 +115,32 @@ def _heterogeneity(
 ) -> Numbers:
     """Return τ² of each column, one row for all sites or one for each left out."""
     w = 1.0 / (v + tau2)
-    sums = [x.sum(axis=0)[None] for x in (w, w * b, w * b**2, w * v, w**2, w**2 * v)]
+    sums = [part.sum(axis=0)[None] for part in _parts(w, b, v)]
     count = float(len(b))
-    if leave_out:
-        parts = (w, w * b, w * b**2, w * v, w**2, w**2 * v)
-        sums = [whole - part for whole, part in zip(sums, parts, strict=True)]
-        count -= 1.0
+    if not leave_out:
+        return _moments(sums, count, blocks)
+    found = np.empty_like(b)
+    # Some rows at a time: all of them would take twelve times the memory of `b`.
+    for first in range(0, len(b), ROWS_AT_ONCE):
+        rows = slice(first, first + ROWS_AT_ONCE)
+        parts = _parts(w[rows], b[rows], v[rows])
+        rest = [whole - part for whole, part in zip(sums, parts, strict=True)]
+        found[rows] = _moments(rest, count - 1.0, blocks)
+    return found
+
+
+def _parts(w: Matrix, b: Matrix, v: Matrix) -> Iterator[Matrix]:
+    """Yield what each site adds to the sums of which the moments are made."""
+    yield w
+    yield w * b
+    yield w * b**2
+    yield w * v
+    yield w**2
+    yield w**2 * v
+
+
+def _moments(sums: list[Matrix], count: float, blocks: list[slice]) -> Matrix:
+    """Return τ² of each column from the sums over sites."""
     s_w, s_wb, s_wbb, s_wv, s_ww, s_wwv = sums
     Q = s_wbb - s_wb**2 / s_w
     excess = Q - (s_wv - s_wwv / s_w)

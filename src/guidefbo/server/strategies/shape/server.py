@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from guidefbo.core.arrays import Matrix
 from guidefbo.core.checks import shown
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
@@ -17,6 +18,7 @@ from guidefbo.wire.shape import (
     PLACE,
     SHARPEST,
     WIDEST,
+    Blocks,
     ShapePacket,
     ShapeUpload,
     blocks_of,
@@ -63,8 +65,8 @@ class ShapeServer:
             nothing = ShapePacket(kinds=(), means=(), variances=())
             return dict.fromkeys(uploads, nothing)
         sites = sorted(uploads)
-        b = np.stack([np.concatenate(uploads[site].means) for site in sites])
-        v = np.stack([np.concatenate(uploads[site].variances) for site in sites])
+        b = _rows([uploads[site].means for site in sites])
+        v = _rows([uploads[site].variances for site in sites])
         form = uploads[sites[0]].form
         ends = [0, *accumulate(size for _, size in form)]
         blocks = [slice(*pair) for pair in pairwise(ends)]
@@ -74,6 +76,7 @@ class ShapeServer:
         pooled = self.pooling(b, v, blocks)
         means = np.clip(pooled.means, -LARGEST, LARGEST)
         variances = np.clip(pooled.variances, SHARPEST, WIDEST)
+        del b, v, pooled  # of many sites, these are large
         packets = ShapePacket.of_rows(form, means, variances)
         return dict(zip(sites, packets, strict=True))
 
@@ -86,6 +89,12 @@ class ShapeServer:
         first = uploads[min(uploads)]
         mine = self.aggregate({**uploads, "": first}, draws.t, draws)[""]
         return dict.fromkeys(sites, mine)
+
+
+def _rows(messages: list[Blocks]) -> Matrix:
+    """Return the numbers of each message side by side, (messages, p)."""
+    flat = np.concatenate([block for blocks in messages for block in blocks])
+    return flat.reshape(len(messages), -1)
 
 
 def _blocks(domain: Domain) -> tuple[tuple[str, int], ...]:
