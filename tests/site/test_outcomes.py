@@ -100,6 +100,31 @@ def test_nothing_clean_yet_is_said():
     assert agent.tell(3, 1.5).outcomes == {"impurity": 0.5}
 
 
+def test_a_lucky_measurement_is_not_recommended():
+    """Its value and outcome stand beside the result that the models trust more."""
+    agent = gf.Agent(SPACE, goal="max", method="ucb", outcomes=[IMPURITY])
+    for x in np.linspace(0.0, 1.0, 11):
+        values = {"x": float(x), "y": 0.5}
+        value, impurity = measure(values)
+        impurity += 0.1 * (-1) ** round(10 * x)
+        lucky = 1.99 if x == 0.8 else impurity
+        agent.tell(values, value, outcomes={"impurity": lucky})
+    best = agent.best()
+    assert best.observed.values["x"] == pytest.approx(0.8)
+    assert best.trial.values["x"] < 0.5
+    assert best.keeps_limits
+
+
+def test_results_without_the_outcome_do_not_count_as_clean():
+    agent = gf.Agent(SPACE, goal="max", method="ucb", initial=2, outcomes=[IMPURITY])
+    for x, impurity in ((0.1, 0.5), (0.3, 1.3), (0.5, None), (0.7, 2.9), (0.9, 3.7)):
+        told = {} if impurity is None else {"impurity": impurity}
+        agent.tell({"x": x, "y": 0.2}, 10 * x, outcomes=told)
+    assert agent.best().trial.values["x"] == 0.3
+    agent.tell(3, 5.0, outcomes={"impurity": 1.9})
+    assert agent.best().trial.values["x"] == 0.5
+
+
 def test_outcomes_never_leave_the_site():
     """A message is the same whatever the further outcomes are."""
     agent, other = run(method="guide-ucb", settings=LIGHT, num_results=6), None

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.agent.decision.feasible import Limit, within
+from guidefbo.agent.decision.feasible import Limit, Limits, within
 from guidefbo.agent.decision.regional import RegionalAcquisition
 from guidefbo.agent.decision.repeats import OnRepeat, ask_again, is_repeat
 from guidefbo.agent.decision.rule import Rule
@@ -22,6 +22,7 @@ from guidefbo.agent.decision.search import (
     SearchSettings,
     maximise_acquisition,
 )
+from guidefbo.agent.decision.steep import maximise_steep
 from guidefbo.agent.missing import Missing, imagine
 from guidefbo.agent.side import AgentSide, Aiming, Alone, Judging, Pointing, Studying
 from guidefbo.agent.surrogate.gp import GaussianProcess
@@ -129,7 +130,7 @@ class Policy:
         t: int,
         address: Address,
         missing: Missing | None = None,
-        limits: tuple[Limit, ...] = (),
+        limits: Limits | None = None,
         region: Region | None = None,
     ) -> Point | None:
         """Return the next query, None where every point found is forbidden.
@@ -141,7 +142,7 @@ class Policy:
             address: Names the randomness.
             missing: Points whose values are not there; None where rounds are
                 synchronous and nothing fails.
-            limits: Models of further outcomes that must keep a limit.
+            limits: Of further outcomes; None: there are none.
             region: The part of the domain that may be asked; None: all of it.
         """
         local, forbids = fitted.posterior, None
@@ -150,17 +151,18 @@ class Policy:
         posterior = self.decision_posterior(local, aimed, t, address)
         near = self._landmarks(aimed)
         if missing is not None:
-            near = np.vstack([near, best_points(fitted)])
+            near = np.vstack([near, best_points(fitted, limits)])
             forbids = missing.forbids
         acquisition = self.rule.acquisition(posterior, address.at(Purpose.RULE))
-        if limits:
+        if limits is not None:
             acquisition = within(acquisition, fitted.data.X, limits)
         if region is not None:
             acquisition = RegionalAcquisition(inner=acquisition, region=region)
             forbids = None if forbids is None else partial(_forbids, forbids, region)
             near = region.pull(near)
         domain = self.domain if region is None else region.domain
-        x = maximise_acquisition(
+        maximise = maximise_acquisition if limits is None else maximise_steep
+        x = maximise(
             acquisition,
             domain,
             self.search,
@@ -200,7 +202,9 @@ def _forbids(forbids: Forbids, region: Region, Z: Reals) -> NDArray[np.bool_]:
     return forbids(region.embed(Z))
 
 
-def best_points(fitted: Fitted) -> Points:
-    """Return the observed inputs of highest posterior mean."""
+def best_points(fitted: Fitted, limits: Limits | None = None) -> Points:
+    """Return the observed inputs of highest posterior mean, within limits if any."""
     gp = fitted.posterior
+    if limits is not None:
+        return limits.best(gp.X, gp.predict_mean(gp.X), NUM_NEAR)
     return gp.X[np.argsort(-gp.predict_mean(gp.X), kind="stable")[:NUM_NEAR]]

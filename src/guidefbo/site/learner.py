@@ -4,8 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from guidefbo.agent.decision.feasible import Limit
+from guidefbo.agent.decision.feasible import Limits
 from guidefbo.agent.policy import Policy
 from guidefbo.agent.surrogate.model import Fitted
 from guidefbo.core.arrays import Points, Values
@@ -36,7 +37,7 @@ class Learner:
             outcomes: Further measured outcomes that must keep a limit.
         """
         self._outcomes = outcomes
-        self._limits: tuple[int, tuple[Limit, ...]] | None = None
+        self._limits: tuple[int, Limits | None] | None = None
         self._policy = policy
         self._book = book
         self._fitted: tuple[int, Fitted] | None = None
@@ -58,21 +59,25 @@ class Learner:
             self._insight = self._policy.study(fitted)
         return self._insight
 
-    def limits(self) -> tuple[Limit, ...]:
+    def limits(self) -> Limits | None:
         """Return the models of the outcomes that were measured, fitted once."""
         told = self._book.num_told
         if self._limits is None or self._limits[0] != told:
-            slacks = [self._book.slacks(outcome) for outcome in self._outcomes]
-            # Noise that is known is the objective's.
-            model = replace(self._policy.model, noise_std=None)
-            with single_blas_thread():
-                limits = tuple(
-                    self._policy.limit(model.fit(data))
-                    for data in slacks
-                    if data is not None
-                )
-            self._limits = told, limits
+            self._limits = told, self._fit_limits()
         return self._limits[1]
+
+    def _fit_limits(self) -> Limits | None:
+        slacks = [self._book.slacks(outcome) for outcome in self._outcomes]
+        measured = [data for data in slacks if data is not None]
+        if not measured:
+            return None
+        # Noise that is known is the objective's.
+        model = replace(self._policy.model, noise_std=None)
+        with single_blas_thread():
+            each = tuple(self._policy.limit(model.fit(data)) for data in measured)
+        done = self._book.results()
+        measured = np.array([self._keeps(trial) for trial in done])
+        return Limits.of(each, self._book.points(done), measured)
 
     @property
     def fitted(self) -> Fitted | None:
@@ -130,22 +135,30 @@ class Learner:
             mean = units.to_site(predicted)
             std = spread / units.slope(mean)
         keeps = np.array([self._keeps(trial) for trial in done])
-        if not keeps.any():
+        if keeps.any():
+            near, surely = keeps, self._keeps_surely(keeps)
+        else:
             # As far from the limits as what is nearest to them.
             excess = np.array([self._excess(trial) for trial in done])
-            keeps_or_nearest = excess <= excess.min()
-        else:
-            keeps_or_nearest = keeps
-        mean = np.where(keeps_or_nearest, mean, -np.inf)
+            near = surely = excess <= excess.min()
+        mean = np.where(surely, mean, -np.inf)
         k = int(np.argmax(mean))
         return Best(
             goal=goal,
             trial=done[k],
             mean=sign * float(mean[k]),
             std=float(std[k]) if np.ptp(y) > 0.0 else None,
-            observed=done[int(np.argmax(np.where(keeps_or_nearest, y, -np.inf)))],
+            observed=done[int(np.argmax(np.where(near, y, -np.inf)))],
             keeps_limits=bool(keeps.any()),
         )
+
+    def _keeps_surely(self, measured: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the results that keep the limits also as the models have it."""
+        try:
+            limits = self.limits()
+        except NUMERICAL:
+            return measured
+        return measured if limits is None else limits.kept
 
     def _keeps(self, trial: Trial) -> bool:
         """Whether all outcomes of a trial were measured and keep their limits."""
