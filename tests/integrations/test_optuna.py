@@ -22,7 +22,9 @@ from optuna.trial import TrialState
 
 import guidefbo as gf
 from guidefbo.core.errors import FedBOError, SettingsError
-from guidefbo.integrations.optuna import ASKED, FederatedSampler, _Axes, _Axis
+from guidefbo.integrations.optuna import FederatedSampler
+from guidefbo.integrations.optuna.axes import Axes, Axis
+from guidefbo.integrations.optuna.seen import ASKED
 from guidefbo.methods.default import LONE_METHOD
 
 ROOT = Path(__file__).parents[2]
@@ -181,7 +183,7 @@ def number_distributions():
 @given(number_distributions(), st.floats(0, 1))
 def test_values_there_and_back(distribution, u):
     assume(not distribution.single())  # Optuna may cut the last step off
-    axis = _Axis.of(distribution)
+    axis = Axis.of(distribution)
     ours = axis.parameter.from_unit(u)
     theirs = axis.to_optuna(ours)
     assert distribution._contains(distribution.to_internal_repr(theirs))
@@ -194,7 +196,7 @@ def test_what_an_agent_cannot_have_is_left_to_chance():
         "many": CategoricalDistribution([str(k) for k in range(2000)]),
         "long": IntDistribution(0, 10**15),
     }
-    assert _Axes.of(wide) is None
+    assert Axes.of(wide) is None
     study = optuna.create_study(sampler=FederatedSampler(seed=0, space=wide))
     for _ in range(3):
         trial = study.ask(wide)

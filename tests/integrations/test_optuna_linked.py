@@ -15,7 +15,8 @@ from tests.fences import fences
 
 import guidefbo as gf
 from guidefbo.core.errors import GuidanceWarning, SettingsError, SpaceError
-from guidefbo.integrations.optuna import ASKED, FederatedSampler
+from guidefbo.integrations.optuna import FederatedSampler
+from guidefbo.integrations.optuna.seen import ASKED
 from guidefbo.site.trial import TrialState as Ours
 
 SPACE = gf.Space(
