@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from guidefbo.agent.surrogate.kernel import (
     distances_by_sums,
     matern52,
+    matern52_over,
     matern52_with_slope,
     scaled_distances,
     squared_distances,
@@ -97,9 +98,13 @@ class GaussianProcess:
         """
         if noise is None:
             noise = np.full(len(X), hyper.noise_variance)
-        K = matern52(squared_distances(X, X, hyper.lengthscales), hyper.outputscale)
+        q = squared_distances(X, X, hyper.lengthscales)
+        K = matern52_over(q, hyper.outputscale)
         K.flat[:: len(X) + 1] += noise
-        L_inv = invert_factor(factorise(K))
+        L = factorise(K)
+        # Of many observations these matrices are large.
+        del q, K
+        L_inv = invert_factor(L, overwrite=True)
         alpha = L_inv.T @ (L_inv @ (y - hyper.mean))
         Z = X / hyper.lengthscales
         return cls(

@@ -10,6 +10,8 @@ References:
     Rasmussen and Williams, Gaussian Processes for Machine Learning, section 4.2.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +19,8 @@ from guidefbo.agent.surrogate.sums import BySums, Quadratics
 from guidefbo.core.arrays import Matrix, Others, OtherValues, Point, Points
 
 Reals = NDArray[np.float64]
+MANY = 1 << 16
+"""Numbers above which a matrix is worked on in parts: a part stays in the cache."""
 
 
 def squared_distances(A: Points, B: Others, lengthscales: Point) -> Matrix:
@@ -58,12 +62,38 @@ def distances_by_sums(
 
 def matern52(q: Reals, outputscale: float) -> Reals:
     """Return the kernel at squared distances q, of any shape."""
+    if q.size > MANY:
+        return matern52_over(q.copy(), outputscale)
     a = np.sqrt(5.0 * q)
     return outputscale * (1.0 + a + (5.0 / 3.0) * q) * np.exp(-a)  # E01
 
 
+def matern52_over(q: Reals, outputscale: float) -> Reals:
+    """Return the kernel in the place of the squared distances, some rows at a time.
+
+    New memory for the terms of a large matrix would take longer than computing them.
+    """
+    for rows in _parts(q):
+        part = q[rows]
+        a = np.sqrt(5.0 * part)
+        part *= 5.0 / 3.0
+        part += 1.0 + a
+        part *= outputscale
+        part *= np.exp(-a)
+    return q
+
+
 def matern52_with_slope(q: Reals, outputscale: float) -> tuple[Reals, Reals]:
     """Return the kernel and dk/dq at squared distances q, of any shape."""
+    if q.size <= MANY:
+        return _with_slope(q, outputscale)
+    k, slope = np.empty_like(q), np.empty_like(q)
+    for part in _parts(q):
+        k[part], slope[part] = _with_slope(q[part], outputscale)
+    return k, slope
+
+
+def _with_slope(q: Reals, outputscale: float) -> tuple[Reals, Reals]:
     a = np.sqrt(5.0 * q)
     decay = outputscale * np.exp(-a)
     a += 1.0
@@ -72,3 +102,10 @@ def matern52_with_slope(q: Reals, outputscale: float) -> tuple[Reals, Reals]:
     a *= decay
     slope *= -5.0 / 6.0
     return a, slope  # E01
+
+
+def _parts(q: Reals) -> Iterator[slice]:
+    """Yield slices of the first axis that hold about `MANY` numbers each."""
+    step = max(1, MANY * len(q) // max(q.size, 1))
+    for first in range(0, len(q), step):
+        yield slice(first, first + step)

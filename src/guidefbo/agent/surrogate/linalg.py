@@ -26,7 +26,7 @@ def factorise(K: Matrix) -> Matrix:
     )
 
 
-def invert_factor(L: Matrix) -> Matrix:
-    """Return the inverse of a lower triangular matrix."""
-    inverse, _ = lapack.dtrtri(L, lower=1)
+def invert_factor(L: Matrix, *, overwrite: bool = False) -> Matrix:
+    """Return the inverse of a lower triangular matrix, perhaps in its place."""
+    inverse, _ = lapack.dtrtri(L, lower=1, overwrite_c=int(overwrite))
     return inverse
