@@ -324,9 +324,8 @@ def flood_rows(sizes: Sizes, folder: Path) -> list[str]:
         f"{sizes.seconds:g} s, each over a new connection; their times count from when "
         f"a letter was due. {WARM} letters of each come before and are not counted: "
         "the first of a process load what later ones find. (Until 17 November 2026 "
-        "this page counted those too, and the flood shared the processor time of the "
-        "honest sites' own session: older figures do not compare.) Beside them one "
-        "site sends "
+        "this page counted those too, and the flood shared the honest sites' part of "
+        "the processors: older figures do not compare.) Beside them one site sends "
         f"over {sizes.flooding} connections as fast as it is answered, from an address "
         "of its own, and does not wait longer than "
         f"{1000 * load.IMPATIENCE:.0f} ms but comes over a new connection. Its start, "
@@ -421,7 +420,7 @@ def start_flood(
     """Start a flood, and return once it comes."""
     words = (load.__file__, "flood", port, letters, seconds, connections)
     # It stands for another machine: what it costs this one counts, not what it needs.
-    # In a session of its own it shares no processor time with those it is beside.
+    # In a group of its own it takes no processor time from those it is beside alone.
     flood = subprocess.Popen(
         ["nice", "-n", "5", sys.executable, *map(str, words)],
         stdout=subprocess.PIPE,

@@ -54,7 +54,7 @@ PATIENCE = 120.0
 FLOODER = "127.0.0.2"
 """The address a flood comes from."""
 STANDING = "5"
-"""How nice the session of a flood is to others, of 19."""
+"""How nice a flood's group of processes is to others, of 19."""
 IMPATIENCE = 0.05
 """Seconds for which a flood waits for an answer before it comes again."""
 Queue = list[tuple[bytes, bytes]]
@@ -418,7 +418,7 @@ async def _flood(port: int, letters: Sequence[bytes], seconds: float, num: int) 
 
 
 def _stand_back() -> None:
-    """Take what other sessions leave, where the system shares time by session."""
+    """Take what others leave, where the system shares time by groups of processes."""
     group = Path("/proc/self/autogroup")
     if group.exists():
         with suppress(OSError):
