@@ -113,6 +113,8 @@ def test_a_lucky_measurement_is_not_recommended():
     assert best.observed.values["x"] == pytest.approx(0.8)
     assert best.trial.values["x"] < 0.5
     assert best.keeps_limits
+    assert best.observed_was_lucky
+    assert str(best).endswith("but the models expect it beyond a limit")
 
 
 def test_results_without_the_outcome_do_not_count_as_clean():

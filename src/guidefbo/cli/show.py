@@ -222,6 +222,7 @@ def _best_form(best: Best) -> dict[str, Any]:
             "id": best.observed.id,
             "values": dict(best.observed.as_run),
             "value": best.observed.value,
+            "was_lucky": best.observed_was_lucky,
         },
     }
 
