@@ -118,6 +118,19 @@ def test_a_correction_says_what_it_changes(bench):
     assert "corrected trial 1: 5.0 -> 6.0, temperature 101 -> 102 (the old" in said
 
 
+def test_a_value_that_is_not_possible_is_noted(bench):
+    words = ["--goal", "max", "--outcome-bounds", "0,100"]
+    bench("init", "w.json", "bench.toml", *words)
+    said = bench("tell", "w.json", 1, 5, code=2).err
+    assert "Expected a trial of this agent, none so far, or values by name" in said
+    for value, is_noted in ((101, True), (-1, True), (100, False)):
+        point = f"temperature=50,time={60 + abs(value)},catalyst=P1"
+        said = bench("tell", "w.json", point, value).err
+        assert (
+            "is not possible, by the bounds 0 to 100; it is kept" in said
+        ) is is_noted
+
+
 def test_words_are_parted_the_only_way_that_fits():
     told = parted(
         ["1", "5", "a=1", "2", "6", "a=1,b=2", "7", "3", "8", "b=4", "c=1"],

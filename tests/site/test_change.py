@@ -207,6 +207,7 @@ def test_change_from_the_shell(call):
         (["--bounds", "dose=1"], "LOW,HIGH"),
         (["--bounds", "dose=3,-1"], "Parameter dose: Float needs finite bounds"),
         (["--bounds", "drug=1,2"], "there are dose, days"),
+        (["--fix", "dose=99"], "Parameter dose: Expected a number in"),
         (["--fix", "days"], "NAME=..."),
         (["--without", "drug=z"], "Expected one of"),
         ([], "Nothing would change"),

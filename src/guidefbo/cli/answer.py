@@ -163,6 +163,7 @@ def _tell_one(
         outside=outside,
     )
     old, said = before.get(trial.id), trial.text(agent.setup.labels)
+    _say_impossible(trial, agent)
     _say_unmeasured(trial, names)
     if old is None or not old.records:
         own = "own result, " if trial.origin == Origin.OWN else ""
@@ -181,6 +182,19 @@ def _refuse_unknown(run: dict[str, str], agent: Agent, outcomes: list[str]) -> N
         raise DataError(
             f"There is no parameter or outcome {unknown[0]!r}; there are "
             f"{', '.join(known)}."
+        )
+
+
+def _say_impossible(trial: Trial, agent: Agent) -> None:
+    low, high = agent.setup.outcome_bounds
+    value = trial.value
+    if value is None:
+        return
+    if (low is not None and value < low) or (high is not None and value > high):
+        ends = ["-" if end is None else f"{end:g}" for end in (low, high)]
+        notice(
+            f"{value:g} is not possible, by the bounds {' to '.join(ends)}; it is "
+            f"kept. If it is a slip, tell trial {trial.id} again."
         )
 
 
