@@ -43,6 +43,7 @@ LOOKS: MappingProxyType[str, dict[str, Any]] = MappingProxyType(
         "ring": {"marker": "o", "color": COLOURS["orange"], "markersize": 10} | _RING,
         "star": {"marker": "*", "color": COLOURS["red"], "markersize": 12} | _RIM,
         "cross": {"marker": "x", "color": COLOURS["red"], "markersize": 6},
+        "bar": {"marker": "_", "color": COLOURS["purple"], "markersize": 14},
         "tick": {"marker": "|", "color": COLOURS["grey"], "markersize": 8},
     }
 )

@@ -113,4 +113,11 @@ def test_rows_slightly_outside_are_noted_by_number(history, tmp_path):
 def test_nothing_good_is_nothing_told(history, tmp_path):
     (tmp_path / "new.csv").write_text("temperature,time,catalyst,value\n1,1,P1,1\n")
     said = history("tell", "s.json", "--csv", "new.csv", "--skip-bad", code=2)
-    assert "got none" in said.err
+    assert "row 2 is left out" in said.err
+    assert "got none of the rows below it can be used, so that nothing" in said.err
+
+
+def test_columns_of_another_name_are_told_apart_by_any_sign(history, tmp_path):
+    (tmp_path / "new.csv").write_text("T;t;Kat;Ausbeute\n40;100;P1;1\n")
+    said = history("tell", "s.json", "--csv", "new.csv", code=2).err
+    assert "unknown ['T', 't', 'Kat', 'Ausbeute']" in said

@@ -105,7 +105,7 @@ def test_life_in_real_processes(tmp_path):
     made = step("init", "site.json", "space.toml", "--goal", "min", "--initial", 2)
     assert "goal: min (lower values are better)" in made.stdout
     assert "seed: 0" in made.stdout
-    assert "parameter dose: 0.1 to 10, logarithmic" in made.stdout
+    assert "parameter dose: 0.1 to 10 mg, logarithmic" in made.stdout
     assert "parameter days: whole number, 1 to 14" in made.stdout
     assert "parameter drug: one of a, b, c" in made.stdout
     assert "constraint: water + 2 oil <= 1.5" in made.stdout

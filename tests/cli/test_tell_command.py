@@ -96,7 +96,9 @@ def test_slightly_outside_is_noted_or_refused(bench):
         (["3"], "Expected a trial and its value"),
         (["3", "70", "4"], "Expected a trial and its value"),
         (["3", "a=1", "70"], "Expected a trial and its value"),
-        (["3", "70", "nonsense=1"], "or some of them, got ['nonsense']"),
+        (["3", "70", "nonsense=1"], "no parameter or outcome 'nonsense'; there are"),
+        (["3", "--failed", " "], "Say why it failed"),
+        (["3", "70", "--outside", "sometimes"], "--outside keep or refuse"),
         (["3", "70", "4", "65", "--std", "0.1"], "--std is of one value"),
         (["3", "4", "--failed", "x"], "either a value or --failed"),
         (["3", "70", "temperature=hot"], "Parameter temperature: Expected"),
@@ -106,6 +108,27 @@ def test_what_cannot_be_meant_is_refused(bench, words, says):
     before = trials()
     assert says in bench("tell", "s.json", *words, code=2).err
     assert trials() == before
+
+
+def test_a_correction_says_what_it_changes(bench):
+    bench("tell", "s.json", 1, 5, "temperature=100")
+    said = bench("tell", "s.json", 1, 5, "temperature=101").out
+    assert "corrected trial 1: temperature 100 -> 101 (the old" in said
+    said = bench("tell", "s.json", 1, 6, "temperature=102").out
+    assert "corrected trial 1: 5.0 -> 6.0, temperature 101 -> 102 (the old" in said
+
+
+def test_a_value_that_is_not_possible_is_noted(bench):
+    words = ["--goal", "max", "--outcome-bounds", "0,100"]
+    bench("init", "w.json", "bench.toml", *words)
+    said = bench("tell", "w.json", 1, 5, code=2).err
+    assert "Expected a trial of this agent, none so far, or values by name" in said
+    for value, is_noted in ((101, True), (-1, True), (100, False)):
+        point = f"temperature=50,time={60 + abs(value)},catalyst=P1"
+        said = bench("tell", "w.json", point, value).err
+        assert (
+            "is not possible, by the bounds 0 to 100; it is kept" in said
+        ) is is_noted
 
 
 def test_words_are_parted_the_only_way_that_fits():
@@ -169,7 +192,7 @@ def test_names_and_units_stand_everywhere(call, tmp_path, monkeypatch):
     (tmp_path / "bench.toml").write_text(LABELLED)
     words = ["--goal", "max", "--objective", "yield", "--unit", "%", "--site", "north"]
     said = call("init", "s.json", "bench.toml", *words).out
-    assert "30 to 110, in steps of 0.5 degC (of the bath)" in said
+    assert "30 to 110 degC, in steps of 0.5 (of the bath)" in said
     assert "objective: yield [%]" in said
     asked = call("ask", "s.json", "-n", 2).out
     assert all(" degC, catalyst=P" in line for line in asked.splitlines())

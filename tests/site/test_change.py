@@ -68,7 +68,7 @@ def test_limits_of_a_site_change_no_message():
     terms, upload = agent.setup.terms, agent.upload().to_bytes()
     lines = agent.change(without={"drug": ["b"]}, fix={"n": 7})
     assert lines == [
-        "drug: never asked: b at this site",
+        "drug: never b at this site",
         "n: always 7 at this site",
     ]
     assert agent.setup.terms == terms
@@ -139,10 +139,16 @@ def test_the_way_into_the_whole_and_back():
     ("changes", "says"),
     [
         ({}, "Nothing would change"),
-        ({"bounds": {"drug": (1, 2)}}, "a number to give bounds to"),
+        (
+            {"bounds": {"drug": (1, 2)}},
+            "Only a number of the space has",
+        ),
         ({"bounds": {"n": (1.5, 3)}}, "whole bounds"),
         ({"bounds": {"x": (2, 1)}}, "low < high"),
-        ({"add_options": {"x": [1]}}, "a choice to add options to"),
+        (
+            {"add_options": {"x": [1]}},
+            "Only a choice of the space has",
+        ),
         ({"add_options": {"drug": ["a"]}}, "different options"),
         ({"within": {"x": (-1, 1)}}, "narrower bounds"),
         ({"within": {"drug": (0, 1)}}, "narrower bounds"),
@@ -182,7 +188,7 @@ def test_change_from_the_shell(call):
     said = call("change", "s.json", *words, "--without", "drug=b, c").out
     assert "dose: low -2 -> -1, high 2 -> 3" in said
     assert "days: always 2 at this site" in said
-    assert "drug: never asked: b, c at this site" in said
+    assert "drug: never b, c at this site" in said
     agent = gf.Agent.load("s.json")
     assert agent.setup.version == 2
     assert len(agent.trials) == 3
@@ -192,8 +198,16 @@ def test_change_from_the_shell(call):
     ]
     assert all(a["values"]["days"] == 2 for a in asked)
     assert all(-1 <= a["values"]["dose"] <= 3 for a in asked)
+    shown = call("show", "s.json", "--trials").out
+    assert "limit of this site: drug: never b, c\nlimit of this site: days: al" in shown
+    assert "space: version 2, since the first: dose: low -2 -> -1, high 2 ->" in shown
+    form = json.loads(call("show", "s.json", "--json").out)
+    assert (form["space_version"], form["fixed"]) == (2, {"days": 2})
     for wrong, says in (
         (["--bounds", "dose=1"], "LOW,HIGH"),
+        (["--bounds", "dose=3,-1"], "Parameter dose: Float needs finite bounds"),
+        (["--bounds", "drug=1,2"], "there are dose, days"),
+        (["--fix", "dose=99"], "Parameter dose: Expected a number in"),
         (["--fix", "days"], "NAME=..."),
         (["--without", "drug=z"], "Expected one of"),
         ([], "Nothing would change"),

@@ -38,7 +38,7 @@ def test_what_is_held_is_told_in_own_units():
     assert helped.num_others == 4
     assert helped.place == {"heat": pytest.approx(110.0), "catalyst": "P2"}
     (line,) = helped.lines(guided().setup.labels)
-    assert line.startswith("the others (4 others) point to heat=110 degC, catalyst=P2")
+    assert line.startswith("the others (4 sites) point to heat=110 degC, catalyst=P2")
     assert "; your own model expects " in line
     assert line.endswith(" % of your results")
     assert helped.expected is not None

@@ -113,6 +113,8 @@ def test_a_lucky_measurement_is_not_recommended():
     assert best.observed.values["x"] == pytest.approx(0.8)
     assert best.trial.values["x"] < 0.5
     assert best.keeps_limits
+    assert best.observed_was_lucky
+    assert str(best).endswith("but the models expect it beyond a limit")
 
 
 def test_results_without_the_outcome_do_not_count_as_clean():
@@ -233,6 +235,23 @@ def test_three_outcomes_at_once():
     assert np.isfinite(best.mean)
 
 
+def test_a_wrong_outcome_is_named():
+    with pytest.raises(SettingsError, match="got 'x' twice"):
+        gf.Agent(SPACE, goal="max", outcomes=[gf.Outcome("x", at_most=1)])
+    four = [gf.Outcome(name, at_most=1) for name in "abcd"]
+    with pytest.raises(SettingsError, match=", got 4"):
+        gf.Agent(SPACE, goal="max", outcomes=four)
+
+
+def test_results_outside_a_changed_space_are_named():
+    agent = run(num_results=5)
+    assert agent.unused == ()
+    agent.change(bounds={"x": (0.0, 0.3)})
+    gone = tuple(t.id for t in agent.trials if t.values["x"] > 0.3 * 1.05)
+    assert agent.unused == gone
+    assert gone
+
+
 LINE = '[parameters.x]\ntype = "float"\nlow = 0\nhigh = 1\n'
 
 
@@ -240,7 +259,13 @@ def test_outcomes_from_the_shell(call, tmp_path):
     (tmp_path / "s.toml").write_text(LINE)
     words = ["--goal", "max", "--outcome", "impurity [%] <= 2"]
     assert "limit: impurity [%] <= 2" in call("init", "s.json", "s.toml", *words).out
-    call("ask", "s.json", "-n", 2)
+    asked = call("ask", "s.json", "-n", 2)
+    assert "then tell: guidefbo tell s.json 1 VALUE impurity=VALUE" in asked.err
+    said = call("tell", "s.json", 1, 70)
+    assert "trial 1 counts as keeping no limit until impurity is told too" in said.err
+    said = call("tell", "s.json", 1, 70, "impurity=1.3")
+    assert "corrected trial 1: impurity not told -> 1.3" in said.out
+    assert not said.err
     said = call("tell", "s.json", 1, 70, "impurity=1.4", 2, 80, "impurity=2.5", "x=0.9")
     assert "-> 70, impurity=1.4 %" in said.out
     assert gf.Agent.load("s.json").trials[1].as_run == {"x": 0.9}

@@ -13,8 +13,10 @@ from guidefbo.cli.reading import (
 )
 from guidefbo.cli.speech import notice
 from guidefbo.cli.table import Reading, tell_rows
-from guidefbo.core.errors import FedBOError, SettingsError
+from guidefbo.core.errors import DataError, FedBOError, SettingsError
 from guidefbo.site.agent import Agent
+from guidefbo.site.as_run import KEEP, REFUSE
+from guidefbo.site.labels import shown_value
 from guidefbo.site.trial import Origin, Record, Trial, TrialState
 
 OPTIONS = [
@@ -45,10 +47,19 @@ class Told:
 
 
 def check_call(
-    file: Path, words: list[str], std: float | None, failed: str | None, table: bool
+    file: Path,
+    words: list[str],
+    std: float | None,
+    failed: str | None,
+    table: bool,
+    outside: str = KEEP,
 ) -> None:
     """Refuse a call that says too little or too much, before anything is held."""
     refuse_options([str(file), *words], OPTIONS)
+    if outside not in (KEEP, REFUSE):
+        raise SettingsError(f"Expected --outside {KEEP} or {REFUSE}, got {outside!r}.")
+    if failed is not None and not failed.strip():
+        raise SettingsError("Say why it failed, as in --failed 'pump broke'.")
     if table:
         if words or std is not None or failed is not None:
             raise SettingsError(
@@ -139,6 +150,7 @@ def _tell_one(
         run |= read_pairs(word)
     names = [outcome.name for outcome in agent.setup.outcomes]
     outcomes = {n: read_number(run.pop(n), n) for n in names if n in run}
+    _refuse_unknown(run, agent, names)
     values = read_values(run, agent.space, some=True) if run else None
     before = {trial.id: trial for trial in agent.trials}
     trial = agent.tell(
@@ -151,16 +163,65 @@ def _tell_one(
         outside=outside,
     )
     old, said = before.get(trial.id), trial.text(agent.setup.labels)
+    _say_impossible(trial, agent)
+    _say_unmeasured(trial, names)
     if old is None or not old.records:
         own = "own result, " if trial.origin == Origin.OWN else ""
         return [f"told {own}{said}"]
     if old.records == trial.records:
         return [f"nothing changed, this was told before: {said}"]
-    change = f"{_outcome(old.records[-1])} -> {_outcome(trial.records[-1])}"
     return [
-        f"corrected trial {trial.id}: {change} (the old record is kept)",
+        f"corrected trial {trial.id}: {_change(old, trial)} (the old record is kept)",
         said,
     ]
+
+
+def _refuse_unknown(run: dict[str, str], agent: Agent, outcomes: list[str]) -> None:
+    known = [*agent.space.parameters, *outcomes]
+    if unknown := [name for name in run if name not in known]:
+        raise DataError(
+            f"There is no parameter or outcome {unknown[0]!r}; there are "
+            f"{', '.join(known)}."
+        )
+
+
+def _say_impossible(trial: Trial, agent: Agent) -> None:
+    low, high = agent.setup.outcome_bounds
+    value = trial.value
+    if value is None:
+        return
+    if (low is not None and value < low) or (high is not None and value > high):
+        ends = ["-" if end is None else f"{end:g}" for end in (low, high)]
+        notice(
+            f"{value:g} is not possible, by the bounds {' to '.join(ends)}; it is "
+            f"kept. If it is a slip, tell trial {trial.id} again."
+        )
+
+
+def _say_unmeasured(trial: Trial, outcomes: list[str]) -> None:
+    """Remind of outcomes: a result without them is never the recommended one."""
+    missing = [name for name in outcomes if name not in trial.outcomes]
+    if missing and trial.state == TrialState.DONE:
+        words = " ".join(f"{name}=..." for name in missing)
+        notice(
+            f"trial {trial.id} counts as keeping no limit until {', '.join(missing)} "
+            f"is told too: tell {trial.id} {trial.value!r} {words}"
+        )
+
+
+def _change(old: Trial, new: Trial) -> str:
+    """Return what a correction changes."""
+    pairs = [(_outcome(old.records[-1]), _outcome(new.records[-1]), "")]
+    pairs += [
+        (shown_value(old.as_run[name]), shown_value(value), f"{name} ")
+        for name, value in new.as_run.items()
+    ]
+    pairs += [
+        (f"{old.outcomes.get(name, 'not told')}", f"{value}", f"{name} ")
+        for name, value in new.outcomes.items()
+    ]
+    changes = [f"{name}{a} -> {b}" for a, b, name in pairs if a != b]
+    return ", ".join(changes)
 
 
 def tell_table(agent: Agent, path: Path, reading: Reading) -> list[str]:

@@ -16,6 +16,7 @@ from guidefbo.cli import (
     site,
     study,
 )
+from guidefbo.cli.flowing import FlowingGroup
 from guidefbo.cli.plugins import (
     Plugins,
     TrustPickle,
@@ -26,6 +27,7 @@ from guidefbo.cli.speech import console, errors, print_list, sentences
 from guidefbo.core.errors import SettingsError
 
 app = typer.Typer(
+    cls=FlowingGroup,
     name="guidefbo",
     help="Federated Bayesian optimisation: sites optimise together without showing "
     "each other an observation.",

@@ -67,9 +67,8 @@ def change_space(
 def _outside(agent: Agent) -> list[str]:
     """Return how many results the model no longer uses."""
     done = [trial for trial in agent.trials if trial.value is not None]
-    fitted = agent.fitted
-    num_left = len(done) - (0 if fitted is None else len(fitted.data))
-    if not done or not num_left:
+    num_left = len(agent.unused)
+    if not num_left:
         return []
     return [f"{num_left} of {len(done)} results lie outside, and are kept unused"]
 

@@ -109,17 +109,17 @@ def describe(parameter: Parameter) -> str:
     """Return what values a parameter takes, its unit and its description."""
     unit = "" if parameter.unit is None else f" {parameter.unit}"
     words = "" if parameter.description is None else f" ({parameter.description})"
-    return f"{_range(parameter)}{unit}{words}"
+    return f"{_range(parameter, unit)}{words}"
 
 
-def _range(parameter: Parameter) -> str:
+def _range(parameter: Parameter, unit: str) -> str:
     match parameter:
         case Choice():
-            return f"one of {', '.join(map(str, parameter.options))}"
+            return f"one of {', '.join(map(str, parameter.options))}{unit}"
         case Levels():
             scale = ", logarithmic" if parameter.log else ""
             first, *_, last = parameter.values
-            return f"{parameter.num_levels} levels, {first:g} to {last:g}{scale}"
+            return f"{parameter.num_levels} levels, {first:g} to {last:g}{unit}{scale}"
         case Bool():
             return "true or false"
         case Float() | Int():
@@ -127,7 +127,9 @@ def _range(parameter: Parameter) -> str:
             kind = "whole number, " if isinstance(parameter, Int) else ""
             if isinstance(parameter, Float) and parameter.step is not None:
                 scale += f", in steps of {parameter.step:g}"
-            return f"{kind}{parameter.low:g} to {parameter.high:g}{scale}"
+            if isinstance(parameter, Float) and parameter.digits is not None:
+                scale += f", {parameter.digits} digits"
+            return f"{kind}{parameter.low:g} to {parameter.high:g}{unit}{scale}"
 
 
 def _objective_line(setup: Setup) -> list[str]:

@@ -4,9 +4,11 @@ from typing import Annotated
 
 import typer
 
+from guidefbo.cli.flowing import FlowingGroup
 from guidefbo.cli.speech import errors, notice, sentences
 
 app = typer.Typer(
+    cls=FlowingGroup,
     name="data",
     help="Public data sets of the real problems: list, fetch.",
     epilog="GUIDEFBO_DATA=FOLDER names a folder that holds copies of them.",

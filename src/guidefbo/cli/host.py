@@ -11,12 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
+from guidefbo.cli.flowing import FlowingGroup
 from guidefbo.cli.serve import StoreOption, needs_service
 from guidefbo.cli.speech import notice, sentences
 from guidefbo.core.errors import SettingsError
 from guidefbo.methods.default import DEFAULT_METHOD
 
 app = typer.Typer(
+    cls=FlowingGroup,
     name="federation",
     help="Host a federation: create it, invite sites, look after it.",
     epilog="Start: guidefbo federation create reaction space.toml --goal max, then "

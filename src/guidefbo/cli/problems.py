@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from guidefbo.cli.flowing import FlowingGroup
 from guidefbo.cli.plugins import Plugins, load_plugins
 from guidefbo.cli.speech import notice, print_list, sentences
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from guidefbo.problems.table_form import Description
 
 app = typer.Typer(
+    cls=FlowingGroup,
     name="problems",
     epilog="Further problems of your own: guidefbo run FILE.py:NAME",
     invoke_without_command=True,

@@ -10,10 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from guidefbo.cli.create import shown_settings
+from guidefbo.core.space.changes import difference
 from guidefbo.core.space.form import space_to_form
 from guidefbo.site.agent import Agent
+from guidefbo.site.change import own_limits
 from guidefbo.site.helping import Help, help_of
 from guidefbo.site.labels import Labels, shown_value
+from guidefbo.site.setup import Setup
 from guidefbo.site.trial import Best, Trial, TrialState
 from guidefbo.site.trial_form import record_to_form
 
@@ -30,6 +33,7 @@ def show_text(agent: Agent, file: Path) -> list[str]:
         f"method: {setup.method}{shown_settings(agent)}",
         f"seed: {setup.seed}",
         f"site: {setup.site} in the federation {setup.federation}",
+        *_changes(setup),
         f"trials: {counts or 'none'} (initial points: {setup.num_initial})",
         *([best.text(setup.labels)] if best else ["best: no result yet"]),
         str(helped.guidance),
@@ -37,6 +41,15 @@ def show_text(agent: Agent, file: Path) -> list[str]:
         *_link_lines(file),
         *(f"pending: {trial.text(setup.labels)}" for trial in pending),
     ]
+
+
+def _changes(setup: Setup) -> list[str]:
+    """Return how the space was changed, and what this site cannot run."""
+    lines = [f"limit of this site: {line}" for line in own_limits(setup)]
+    if setup.former:
+        changes = "; ".join(difference(setup.former[0], setup.space))
+        lines.append(f"space: version {setup.version}, since the first: {changes}")
+    return lines
 
 
 def _objective(labels: Labels) -> str:
@@ -78,6 +91,10 @@ def show_json(agent: Agent, *, trials: bool) -> str:
         "num_agents": setup.num_agents,
         "num_initial": setup.num_initial,
         "space": space_to_form(agent.space),
+        "space_version": setup.version,
+        "within": {name: list(ends) for name, ends in setup.within.items()},
+        "without": {name: list(gone) for name, gone in setup.without.items()},
+        "fixed": dict(setup.fixed),
         "counts": {str(state): n for state, n in _counts(agent).items()},
         "best": None if best is None else _best_form(best),
         "guidance": {
@@ -144,7 +161,8 @@ def print_trials(agent: Agent, console: Console) -> None:
     header = ["id", "state", "how", *map(labels.parameter, agent.space.parameters)]
     outcomes = agent.setup.outcomes
     header += [f"{labels.column} ({agent.goal})", "std", *map(str, outcomes), "note"]
-    rows = [_cells(trial, [o.name for o in outcomes]) for trial in agent.trials]
+    names, unused = [o.name for o in outcomes], set(agent.unused)
+    rows = [_cells(trial, names, trial.id in unused) for trial in agent.trials]
     if not console.is_terminal:
         for cells in (header, *rows):
             plain = (" ".join(cell.split()) for cell in cells)
@@ -164,8 +182,10 @@ def print_trials(agent: Agent, console: Console) -> None:
     Console(file=console.file, force_terminal=True, width=width).print(table)
 
 
-def _cells(trial: Trial, outcomes: list[str]) -> list[str]:
-    notes = [trial.failed] if trial.failed is not None else []
+def _cells(trial: Trial, outcomes: list[str], is_unused: bool) -> list[str]:
+    notes = [trial.failed] if trial.failed else []
+    if is_unused:
+        notes.append("outside the space, not modelled")
     if changed := trial.changed:
         asked = ", ".join(f"{k}={shown_value(v)}" for k, v in changed.items())
         notes.append(f"asked {asked}")
@@ -202,6 +222,7 @@ def _best_form(best: Best) -> dict[str, Any]:
             "id": best.observed.id,
             "values": dict(best.observed.as_run),
             "value": best.observed.value,
+            "was_lucky": best.observed_was_lucky,
         },
     }
 

@@ -262,7 +262,9 @@ def ask(
             line = json.dumps(trial_form(trial))
             _say(line if as_json else trial_line(trial, agent.setup.labels))
         if not as_json:
-            notice(f"then tell: {command('tell', file, str(trials[0].id), 'VALUE')}")
+            more = [f"{outcome.name}=VALUE" for outcome in agent.setup.outcomes]
+            words = "tell", file, str(trials[0].id), "VALUE", *more
+            notice(f"then tell: {command(*words)}")
 
 
 def tell(
@@ -321,7 +323,7 @@ def tell(
         from guidefbo.cli.opened import changing
         from guidefbo.cli.table import Reading, read_columns
 
-        check_call(file, words or [], std, failed, csv is not None)
+        check_call(file, words or [], std, failed, csv is not None, outside)
         reading = Reading(
             columns=read_columns(column or []),
             ignores_extra=ignore_extra,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from guidefbo.cli.flowing import FlowingGroup
 from guidefbo.cli.plugins import (
     Plugins,
     TrustPickle,
@@ -15,6 +16,7 @@ from guidefbo.cli.speech import console, errors, notice, print_list, sentences
 from guidefbo.core.errors import SettingsError
 
 app = typer.Typer(
+    cls=FlowingGroup,
     name="study",
     help="Many runs from one description: plan, run, report.",
     epilog="Start with: guidefbo study run quick, then guidefbo study report "

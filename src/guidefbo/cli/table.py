@@ -104,7 +104,9 @@ def tell_rows(
     for number, why in bad.items():
         say(f"{path}, row {number} is left out: {why}")
     if not told:
-        raise DataError(f"Expected results below the header of {path}, got none.")
+        why = "of the rows below it can be used, so that nothing was changed"
+        rest = f"none {why}" if bad else "none"
+        raise DataError(f"Expected results below the header of {path}, got {rest}.")
     return told
 
 

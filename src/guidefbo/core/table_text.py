@@ -39,7 +39,7 @@ def read_cells(path: Path, names: Collection[str]) -> list[list[str]]:
     """Return the cells of a table line by line, the header first.
 
     Cells are parted by a comma, a semicolon or a tabulator: by the sign that finds
-    most of the expected names in the header.
+    most of the expected names in the header, or else most cells.
 
     Args:
         path: The file.
@@ -62,9 +62,10 @@ def read_text(path: Path) -> str:
 def split_cells(text: str, names: Collection[str]) -> list[list[str]]:
     """Return the cells of a text, parted as `read_cells` does."""
 
-    def found(separator: str) -> int:
+    def found(separator: str) -> tuple[int, int]:
         header = _parse(text, separator, count=1)
-        return len({cell.strip() for row in header for cell in row} & {*names})
+        cells = {cell.strip() for row in header for cell in row}
+        return len(cells & {*names}), len(cells)
 
     return _parse(text, max(SEPARATORS, key=found))
 

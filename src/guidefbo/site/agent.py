@@ -169,6 +169,13 @@ class Agent:
         return self._book.trials
 
     @property
+    def unused(self) -> tuple[int, ...]:
+        """Ids of results outside the space as it is now, which are not modelled."""
+        used = {trial.id for trial in self._book.results()}
+        done = self._book.in_state(TrialState.DONE)
+        return tuple(trial.id for trial in done if trial.id not in used)
+
+    @property
     def t(self) -> int:
         """The round: results beyond the initial design, counted from 1."""
         return round_of(self._book, self._setup.num_initial)

@@ -246,9 +246,10 @@ def find_trial(book: Book, trial: Trial | int | Mapping[str, Any]) -> Trial:
         return book.find_open(trial) or book.open(trial, Origin.OWN)
     trial_id = trial.id if isinstance(trial, Trial) else trial
     if not is_whole_number(trial_id) or trial_id not in book:
+        ids = f"its id (1 to {book.next_id - 1})" if book.trials else "none so far,"
         raise DataError(
-            f"Expected a trial of this agent, its id (1 to {book.next_id - 1}) or "
-            f"values by name, got {shown(trial)}."
+            f"Expected a trial of this agent, {ids} or values by name, got "
+            f"{shown(trial)}."
         )
     known = book[int(trial_id)]
     if isinstance(trial, Trial) and trial.values != known.values:

@@ -70,23 +70,40 @@ def changed_setup(
     return new, lines
 
 
+KINDS = ("within", "without", "fixed")
+"""What a site may be unable to run: fields of its setup."""
+
+
 def _limit_lines(old: Setup, new: Setup) -> list[str]:
-    words = {
-        "within": "asked only within",
-        "without": "never asked:",
-        "fixed": "always",
-    }
     lines: list[str] = []
-    for name, text in words.items():
-        before, after = getattr(old, name), getattr(new, name)
-        for key, limit in after.items():
-            if before.get(key) != limit:
-                parts: Any = limit if name != "fixed" else (limit,)
-                join = " to " if name == "within" else ", "
-                shown_limit = join.join(map(shown_value, parts))
-                lines.append(f"{key}: {text} {shown_limit} at this site")
-        lines += [f"{key}: free again" for key in before if key not in after]
+    for kind in KINDS:
+        before, after = getattr(old, kind), getattr(new, kind)
+        lines += [
+            f"{_limit_words(new, kind, name)} at this site"
+            for name, limit in after.items()
+            if before.get(name) != limit
+        ]
+        lines += [f"{name}: free again" for name in before if name not in after]
     return lines
+
+
+def own_limits(setup: Setup) -> list[str]:
+    """Return in words what a site is never asked for."""
+    return [
+        _limit_words(setup, kind, name)
+        for kind in KINDS
+        for name in getattr(setup, kind)
+    ]
+
+
+def _limit_words(setup: Setup, kind: str, name: str) -> str:
+    labels = setup.labels
+    if kind == "fixed":
+        return f"{name}: always {labels.one(name, setup.fixed[name])}"
+    if kind == "without":
+        return f"{name}: never {', '.join(map(shown_value, setup.without[name]))}"
+    low, high = setup.within[name]
+    return f"{name}: only {shown_value(low)} to {labels.one(name, high)}"
 
 
 def held_after(held: Guidance, old: Setup, new: Setup) -> Guidance:

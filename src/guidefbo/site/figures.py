@@ -105,8 +105,8 @@ def _legend(agent: Agent, num_shown: int) -> str:
     text = (
         "Model along each parameter through the recommended point (star): mean ± 2 "
         "std, noise left out; dots: results, faint where far from the slice.\n"
-        "Strip: guidance G from other sites, with that value and the others where it "
-        "is strongest."
+        "Strip: guidance G from other sites, with your own results weighed in where "
+        "the method does that; the other parameters are where it is strongest."
     )
     if constraints:
         text += " Dashed: outside the constraints."
@@ -134,7 +134,7 @@ def _draw_progress(axes: Any, agent: Agent, best: Best | None) -> None:
     limits = agent.setup.outcomes
     kept = [t for t in done if all(_keeps(t, outcome) for outcome in limits)]
     missed = told_of([trial for trial in done if trial not in kept])
-    canvas.draw_marks(axes, *missed, "beyond a limit", "cross")
+    canvas.draw_marks(axes, *missed, "beyond a limit", "bar")
     if best is None:
         axes.set_yticks([])
         canvas.say(axes, "no results yet")

@@ -54,7 +54,9 @@ class Surprise:
         )
 
     def __str__(self) -> str:
-        return f"{self.num_better} of {self.num_results} (on average {self.mean:+.2f})"
+        return (
+            f"{self.num_better} of {self.num_results}, on average by {self.mean:+.2f}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +92,8 @@ class Help:
     def _held_line(self, labels: Labels) -> list[str]:
         if self.guidance.packet is None:
             return []
-        sites = "1 other site" if self.num_others == 1 else f"{self.num_others} others"
-        text = f"the others ({sites})"
+        num = self.num_others
+        text = "the others (1 site)" if num == 1 else f"the others ({num} sites)"
         if self.place is None:
             return [f"{text} send a function or a model, which names no place"]
         text += f" point to {labels.values(self.place)}"

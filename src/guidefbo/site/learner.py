@@ -142,14 +142,15 @@ class Learner:
             excess = np.array([self._excess(trial) for trial in done])
             near = surely = excess <= excess.min()
         mean = np.where(surely, mean, -np.inf)
-        k = int(np.argmax(mean))
+        k, seen = int(np.argmax(mean)), int(np.argmax(np.where(near, y, -np.inf)))
         return Best(
             goal=goal,
             trial=done[k],
             mean=sign * float(mean[k]),
             std=float(std[k]) if np.ptp(y) > 0.0 else None,
-            observed=done[int(np.argmax(np.where(near, y, -np.inf)))],
+            observed=done[seen],
             keeps_limits=bool(keeps.any()),
+            observed_was_lucky=not bool(surely[seen]),
         )
 
     def _keeps_surely(self, measured: NDArray[np.bool_]) -> NDArray[np.bool_]:

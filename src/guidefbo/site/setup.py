@@ -163,18 +163,7 @@ class Setup:
             )
         self._set("outcome_bounds", _checked_bounds(self.outcome_bounds))
         self._set("outcomes", tuple(self.outcomes))
-        names = [o.name for o in self.outcomes if isinstance(o, Outcome)]
-        named = [] if self.objective is None else [self.objective]
-        taken = [*self.space.parameters, *named, *names]
-        if not (
-            len(names) == len(self.outcomes) <= MAX_OUTCOMES
-            and len(set(taken)) == len(taken)
-        ):
-            raise SettingsError(
-                f"outcomes must be at most {MAX_OUTCOMES} guidefbo.Outcome, each with "
-                "a name of its own that no parameter and not the objective has, got "
-                f"{shown(self.outcomes)}."
-            )
+        self._check_outcomes()
         for name in ("within", "without", "fixed"):
             given = getattr(self, name)
             if not isinstance(given, Mapping):
@@ -191,6 +180,21 @@ class Setup:
             raise SettingsError(
                 "noise must be a finite standard deviation of at least 0, or not be "
                 f"given, got {shown(self.noise)}."
+            )
+
+    def _check_outcomes(self) -> None:
+        names = [o.name for o in self.outcomes if isinstance(o, Outcome)]
+        if len(names) != len(self.outcomes) or len(names) > MAX_OUTCOMES:
+            got = f"{len(names)}" if len(names) > MAX_OUTCOMES else shown(self.outcomes)
+            raise SettingsError(
+                f"outcomes must be at most {MAX_OUTCOMES} guidefbo.Outcome, got {got}."
+            )
+        named = [] if self.objective is None else [self.objective]
+        taken = [*self.space.parameters, *named, *names]
+        if twice := [name for name in names if taken.count(name) > 1]:
+            raise SettingsError(
+                "outcomes must be at most 3, each with a name of its own that no "
+                f"parameter and not the objective has, got {shown(twice[0])} twice."
             )
 
     def _check_method(self) -> None:

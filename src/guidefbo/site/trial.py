@@ -208,6 +208,8 @@ class Best:
     """The trial with the best single observation, lucky or not."""
     keeps_limits: bool = True
     """Whether both keep the limits of all outcomes, as they were measured."""
+    observed_was_lucky: bool = False
+    """Whether the models expect the best single observation beyond a limit."""
 
     @property
     def values(self) -> dict[str, Any]:
@@ -224,11 +226,12 @@ class Best:
         observed = self.observed.value
         assert observed is not None  # it is done
         none = "no result keeps the limits yet; " if not self.keeps_limits else ""
+        lucky = ", but the models expect it beyond a limit"
         return none + (
             f"best by posterior mean (goal {self.goal}): trial {self.trial.id}, "
             f"{labels.outcome(self.mean, self.std)} at {labels.values(self.values)}\n"
             f"best single observation: trial {self.observed.id}, "
-            f"{labels.outcome(observed)}"
+            f"{labels.outcome(observed)}{lucky if self.observed_was_lucky else ''}"
         )
 
     def __str__(self) -> str:

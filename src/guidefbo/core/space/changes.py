@@ -34,18 +34,31 @@ def changed(
     for name, (low, high) in bounds.items():
         known = parameters.get(name)
         if not isinstance(known, Float | Int):
-            raise SpaceError(f"Expected a number to give bounds to, got {shown(name)}.")
+            raise SpaceError(
+                f"Only a number of the space has bounds, got {shown(name)}; there are "
+                f"{', '.join(_names(space, Float, Int)) or 'none'}."
+            )
         if isinstance(known, Int):
             low, high = _whole(name, low), _whole(name, high)
-        parameters[name] = replace(known, low=low, high=high)
+        try:
+            parameters[name] = replace(known, low=low, high=high)
+        except SpaceError as error:
+            raise SpaceError(f"Parameter {name}: {error}") from None
     for name, more in options.items():
         known = parameters.get(name)
         if not isinstance(known, Choice):
-            raise SpaceError(f"Expected a choice to add options to, got {shown(name)}.")
+            raise SpaceError(
+                f"Only a choice of the space has options, got {shown(name)}; there are "
+                f"{', '.join(_names(space, Choice)) or 'none'}."
+            )
         words = {"unit": known.unit, "description": known.description}
         parameters[name] = Choice(*known.options, *more, **words)
     new = Space(**parameters)
     return new.subject_to(*space.constraints) if space.constraints else new
+
+
+def _names(space: Space, *kinds: type[Parameter]) -> list[str]:
+    return [name for name, p in space.parameters.items() if isinstance(p, kinds)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

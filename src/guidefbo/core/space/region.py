@@ -57,7 +57,10 @@ class Region:
                 raise SpaceError(f"There is no parameter {name!r} to limit.")
         for name, parameter in space.parameters.items():
             if name in held:
-                parameter.to_unit(held[name])
+                try:
+                    parameter.to_unit(held[name])
+                except SpaceError as error:
+                    raise SpaceError(f"Parameter {name}: {error}") from None
                 continue
             part = _narrowed(name, parameter, within, without)
             if isinstance(part, Parameter):
