@@ -20,7 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -67,22 +67,33 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write commands.md")
     parser.add_argument("--out", type=Path, default=RESULTS, help="docs/results")
     arguments = parser.parse_args()
+    sources = {"now": ROOT / "src"}
+    if arguments.against is not None:
+        sources["before"] = arguments.against.resolve()
+    only = set(filter(None, arguments.only.split(",")))
+    seconds = take_turns(only, arguments.repeats, sources, arguments.results)
+    text = "\n".join(report(seconds, arguments)) + "\n"
+    print(text)
+    if arguments.write:
+        (arguments.out / "commands.md").write_text(text, encoding="utf-8")
+
+
+def take_turns(
+    only: Container[str], repeats: int, sources: Mapping[str, Path], results: int = 30
+) -> Seconds:
+    """Return the seconds of some commands, all of them where none is named."""
+    chosen = [
+        (words, title)
+        for words, title in commands(results)
+        if not only or title in only
+    ]
+    seconds: Seconds = {}
     with tempfile.TemporaryDirectory() as name:
         before = Path(name) / "before"
         before.mkdir()
-        lay_out(before, arguments.results)
-        sources = {"now": ROOT / "src"}
-        if arguments.against is not None:
-            sources["before"] = arguments.against.resolve()
-        only = set(filter(None, arguments.only.split(",")))
-        chosen = [
-            (words, title)
-            for words, title in commands(arguments.results)
-            if not only or title in only
-        ]
-        seconds: Seconds = {}
+        lay_out(before, results)
         # In the first round everything is compiled: it does not count.
-        for k in range(arguments.repeats + 1):
+        for k in range(repeats + 1):
             for words, title in chosen:
                 for source, path in sources.items():
                     folder = Path(name) / "now"
@@ -96,11 +107,8 @@ def main() -> None:
                         if k:
                             seconds.setdefault((title, source), []).append(took)
                     shutil.rmtree(folder)
-            print(f"round {k} of {arguments.repeats}", file=sys.stderr, flush=True)
-    text = "\n".join(report(seconds, arguments)) + "\n"
-    print(text)
-    if arguments.write:
-        (arguments.out / "commands.md").write_text(text, encoding="utf-8")
+            print(f"round {k} of {repeats}", file=sys.stderr, flush=True)
+    return seconds
 
 
 def lay_out(folder: Path, num_results: int) -> None:

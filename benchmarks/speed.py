@@ -7,9 +7,11 @@
 
 A full run is followed through our own trace: at a few rounds the data of some agents
 are handed to both sides, every stage is timed on them in turn, and the times are
-averaged over rounds and agents and scaled to 16 agents x 50 rounds. `--write` puts the
-table into docs/results/speed.md. `--toy` does all of it at a size that takes seconds
-and measures nothing.
+averaged over rounds and agents and scaled to 16 agents x 50 rounds. Whole runs of our
+methods take turns; the ratios are of processor time. The rows of the server, of asks
+and of commands come from `merge.py`, `ask.py` and `commands.py`. All of it takes about
+ten minutes. `--write` puts the table into docs/results/speed.md. `--toy` does all of it
+at a size that takes seconds and measures nothing.
 
 What the compared methods cost next to ours needs no BoTorch: whole runs that take
 turns, and their ratios in docs/results/speed-methods.md; `--only consensus` does the
@@ -17,9 +19,7 @@ same for consensus beside plain UCB, in docs/results/speed-consensus.md.
 """
 
 import argparse
-import cProfile
 import platform
-import pstats
 import statistics
 import subprocess
 import sys
@@ -43,20 +43,40 @@ from guidefbo.experiments.commit import stamp
 from guidefbo.methods.registry import find_method
 from guidefbo.problems.library import make_problem
 from guidefbo.server.side import Draws
-from guidefbo.server.strategies.guide.merging import complete_linkage
 from guidefbo.simulation.assemble import assemble
 from guidefbo.simulation.federation import site_name
 from guidefbo.simulation.simulate import simulate
+from speed_rows import (
+    Row,
+    ask_rows,
+    command_rows,
+    own_times,
+    profiles,
+    progress,
+    server_rows,
+    table,
+)
 
 PROBLEM, LEVEL, NOISE, BETA = "rastrigin", 2, 0.1, 4.0
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 Times = dict[str, list[float]]
-Row = tuple[str, str, str, bool]
-"""What, measured, target, met."""
 Targets = Mapping[tuple[str, str], float]
 """At most this many times the seconds of the second method."""
 OWN_TARGETS: Targets = {("cgp-ucb", "guide-ucb"): 1.2, ("cgp-nei", "guide-nei"): 1.7}
-CONSENSUS_TARGETS: Targets = {("consensus-ucb", "ucb"): 1.5}
+MAIN_TARGETS: Targets = {
+    ("guide-ucb", "ucb"): 2.5,
+    ("consensus-ucb", "ucb"): 1.4,
+    ("shape-ucb", "ucb"): 1.6,
+    ("ts", "ucb"): 1.5,
+    ("guide-nei", "guide-ucb"): 1.5,
+}
+STUDY_RUNS, STUDY_CORES, STUDY_HOURS = 4320, 2, 8.0
+"""Runs of the study `main`, as many of each of its methods."""
+STUDY_METHODS = (
+    *("ts", "ucb", "nei", "fts", "fts-de", "fmtbo"),
+    *("cgp-ts", "cgp-ucb", "cgp-nei", "guide-ts", "guide-ucb", "guide-nei"),
+)
+CONSENSUS_TARGETS: Targets = {("consensus-ucb", "ucb"): 1.4}
 
 
 @dataclass(frozen=True)
@@ -70,8 +90,10 @@ class Size:
     late: int = 55
     """First points of the profiled rounds."""
     dim: int = 10
-    asks: tuple[int, int] = (80, 1000)
+    asks: tuple[tuple[int, float], ...] = ((80, 0.05), (1000, 1.5), (5000, 6.0))
+    """Results, and seconds at most."""
     uploads: int = 100_000
+    is_toy: bool = False
 
     @property
     def run(self) -> dict[str, int]:
@@ -85,7 +107,9 @@ class Size:
 
 
 FULL = Size()
-TOY = Size((1, 2), 3, 2, 4, late=6, dim=2, asks=(5, 8), uploads=50)
+TOY = Size(
+    *((1, 2), 3, 2, 4), late=6, dim=2, asks=((12, 9.0),), uploads=50, is_toy=True
+)
 
 
 def main() -> None:
@@ -128,16 +152,31 @@ def report(size: Size, num_timed: int, repeats: int) -> list[str]:
     progress("following a run to its checkpoints")
     states = follow_run(size)
     ours, theirs = time_stages(states, num_timed, repeats)
-    progress("whole runs of ours")
-    whole = {name: whole_run(name, size) for name in ("ucb", "guide-ucb", "guide-nei")}
-    progress(f"one ask at n={size.asks[0]} and n={size.asks[1]}")
-    asks = [seconds_of_ask(n, size.dim) for n in size.asks]
-    progress(f"merging {size.uploads} uploads")
-    merges = [seconds_of_merge(size, is_gathered) for is_gathered in (False, True)]
+    runs = take_turns(MAIN_TARGETS, repeats, size)
+    once = {name: each[0] for name, each in runs.items()}
+    for name in () if size.is_toy else STUDY_METHODS:
+        if name not in once:
+            progress(f"{name}, one run")
+            once[name] = timed_run(name, size)
+    others = [
+        *server_rows(size.uploads, size.dim),
+        *ask_rows(dict(size.asks), is_toy=size.is_toy),
+        *(() if size.is_toy else command_rows(repeats)),
+    ]
     progress("memory of a full run")
     memory = peak_megabytes(size)
-    progress("profile")
-    profile = profile_rounds(size)
+    rows = [
+        *botorch_rows(ours, theirs, num_timed),
+        *ratio_rows(runs, MAIN_TARGETS),
+        study_row(once),
+        *others,
+        Row("memory of a full run", f"{memory:.0f} MB", "under 200 MB", memory < 200),
+    ]
+    progress("profiles")
+    late = replace(size, initial=size.late, rounds=5).run
+    profile = own_times(
+        lambda: simulate(PROBLEM, level=LEVEL, method="guide-ucb", **late), 14
+    )
     lines = [
         "# Speed",
         "",
@@ -149,55 +188,28 @@ def report(size: Size, num_timed: int, repeats: int) -> list[str]:
         "",
         stamp(),
         "",
-        *target_rows(size, ours, theirs, whole, asks, merges, memory),
+        *table(rows),
         "",
         "Milliseconds per agent and round, on the same inputs:",
         "",
         *stage_rows(ours, theirs),
         "",
-        "Our whole runs, seconds by stage:",
+        "Our whole runs, processor seconds and seconds by stage, medians:",
         "",
-        *whole_rows(whole),
+        *whole_rows({**once, **medians_of(runs)}),
         "",
         f"Where the time of GUIDE-UCB goes, 5 rounds from {size.late} observations "
         "(cProfile, own time):",
-        "",
-        "```",
         *profile,
-        "```",
+        *([] if size.is_toy else profiles(rows)),
     ]
     return lines
 
 
 def report_own(only: str, targets: Targets, repeats: int, size: Size) -> list[str]:
-    """Time whole runs of the methods in turn, so that other load meets all alike."""
-    methods = list(dict.fromkeys(name for pair in targets for name in pair))
-    runs: dict[str, list[dict[str, float]]] = {name: [] for name in methods}
-    for k in range(repeats):
-        for name in methods:
-            progress(f"{name}, run {k + 1} of {repeats}")
-            began = time.process_time()
-            seconds = whole_run(name, size)
-            processor = time.process_time() - began
-            runs[name].append({"processor": processor, **seconds})
-    rows: list[Row] = []
-    for (name, ours), most in targets.items():
-        pairs = zip(runs[name], runs[ours], strict=True)
-        ratios = [one["processor"] / other["processor"] for one, other in pairs]
-        ratio = statistics.median(ratios)
-        spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
-        rows.append(
-            (
-                f"{name} / {ours}, whole runs",
-                f"{ratio:.2f}x ({spread})",
-                f"at most {most:g}x",
-                ratio <= most,
-            )
-        )
-    medians = {
-        name: {s: statistics.median([run[s] for run in each]) for s in each[0]}
-        for name, each in runs.items()
-    }
+    """Return the table of whole runs of some methods."""
+    runs = take_turns(targets, repeats, size)
+    rows, medians = ratio_rows(runs, targets), medians_of(runs)
     return [
         "# Speed of the compared methods",
         "",
@@ -218,8 +230,60 @@ def report_own(only: str, targets: Targets, repeats: int, size: Size) -> list[st
     ]
 
 
-def progress(text: str) -> None:
-    print(f"... {text}", file=sys.stderr, flush=True)
+Runs = dict[str, list[dict[str, float]]]
+"""Seconds of the processor and of each stage, of each run of a method."""
+
+
+def take_turns(targets: Targets, repeats: int, size: Size) -> Runs:
+    """Time whole runs of the methods in turn, so that other load meets all alike."""
+    methods = list(dict.fromkeys(name for pair in targets for name in pair))
+    runs: Runs = {name: [] for name in methods}
+    for k in range(repeats):
+        for name in methods:
+            progress(f"{name}, run {k + 1} of {repeats}")
+            runs[name].append(timed_run(name, size))
+    return runs
+
+
+def timed_run(method: str, size: Size) -> dict[str, float]:
+    """Return the seconds of the processor and of each stage of one run."""
+    began = time.process_time()
+    trace = simulate(PROBLEM, level=LEVEL, method=method, noise=NOISE, **size.run)
+    return {"processor": time.process_time() - began, **trace.seconds}
+
+
+def medians_of(runs: Runs) -> dict[str, dict[str, float]]:
+    return {
+        name: {s: statistics.median([run[s] for run in each]) for s in each[0]}
+        for name, each in runs.items()
+    }
+
+
+def ratio_rows(runs: Runs, targets: Targets) -> list[Row]:
+    """Return the ratios of processor time, with their spread over the repeats."""
+    rows: list[Row] = []
+    for (name, other), most in targets.items():
+        pairs = zip(runs[name], runs[other], strict=True)
+        ratios = [one["processor"] / two["processor"] for one, two in pairs]
+        ratio = statistics.median(ratios)
+        spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+        what = f"{name} / {other}, whole runs"
+        shown = f"{ratio:.2f}x ({spread})"
+        rows.append(Row(what, shown, f"at most {most:g}x", ratio <= most))
+    return rows
+
+
+def study_row(once: dict[str, dict[str, float]]) -> Row:
+    """Return how long the study `main` takes, from one run of each of its methods."""
+    known = [once[name]["processor"] for name in STUDY_METHODS if name in once]
+    hours = STUDY_RUNS * statistics.mean(known) / STUDY_CORES / 3600
+    return Row(
+        f"the study main, {STUDY_RUNS} runs on {STUDY_CORES} cores, from one run each "
+        f"of {len(known)} methods",
+        f"{hours:.1f} h",
+        f"under {STUDY_HOURS:g} h",
+        hours < STUDY_HOURS,
+    )
 
 
 def follow_run(size: Size) -> dict[int, list[Dataset]]:
@@ -352,32 +416,6 @@ def median_time(work: Callable[[], object], repeats: int) -> float:
     return statistics.median(times)
 
 
-def whole_run(method: str, size: Size) -> dict[str, float]:
-    trace = simulate(PROBLEM, level=LEVEL, method=method, noise=NOISE, **size.run)
-    return dict(trace.seconds)
-
-
-def seconds_of_ask(n: int, dim: int) -> float:
-    rng = np.random.default_rng(0)
-    X = rng.random((n, dim))
-    y = -((X - 0.5) ** 2).sum(axis=1) + NOISE * rng.normal(size=n)
-
-    def fit_and_ask() -> None:
-        make_agent("ucb", 0, Dataset(X=X, y=y)).ask()
-
-    return median_time(fit_and_ask, 3)
-
-
-def seconds_of_merge(size: Size, is_gathered: bool) -> float:
-    """Merge many uploads, scattered or in five tight places; see merge.py."""
-    rng = np.random.default_rng(0)
-    centers = rng.random((size.uploads, size.dim))
-    if is_gathered:
-        places = rng.random((5, size.dim))[rng.integers(5, size=len(centers))]
-        centers = places + 0.001 * rng.normal(size=centers.shape)
-    return median_time(lambda: complete_linkage(centers, 0.05), 1)
-
-
 def peak_megabytes(size: Size) -> float:
     code = (
         "import re, guidefbo as gf;"
@@ -391,102 +429,34 @@ def peak_megabytes(size: Size) -> float:
     return float(done.stdout) / 1024
 
 
-def profile_rounds(size: Size) -> list[str]:
-    profiler = cProfile.Profile()
-    given = replace(size, initial=size.late, rounds=5).run
-    profiler.enable()
-    simulate(PROBLEM, level=LEVEL, **given)
-    profiler.disable()
-    rows = sorted(
-        (
-            (own, calls, f"{Path(file).name}:{line} {name}")
-            for (file, line, name), (_, calls, own, _, _) in pstats.Stats(
-                profiler
-            ).stats.items()
-        ),
-        reverse=True,
-    )
-    total = sum(own for own, _, _ in rows)
-    return [
-        f"{100 * own / total:5.1f} %  {calls:7d} calls  {where}"
-        for own, calls, where in rows[:14]
-    ]
-
-
 def mean(times: Times, *keys: str) -> float:
     return sum(float(np.mean(times[key])) for key in keys)
 
 
-def target_rows(
-    size: Size,
-    ours: Times,
-    theirs: Times,
-    whole: dict[str, dict[str, float]],
-    asks: list[float],
-    merges: list[float],
-    memory: float,
-) -> list[str]:
-    plain = mean(theirs, "fit", "decide ucb") / mean(ours, "fit", "decide ucb")
-    keys = ("fit", "belief", "decide guide-ucb")
-    guide = mean(theirs, *keys) / mean(ours, *keys, "server")
-    over_plain = whole["guide-ucb"]["total"] / whole["ucb"]["total"]
-    nei = whole["guide-nei"]["total"] / whole["guide-ucb"]["total"]
-    rows: list[Row] = [
-        (
-            "plain UCB, BoTorch / ours, over sampled rounds of a full run",
-            f"{plain:.1f}x",
-            "at least 30x",
-            plain >= 30,
-        ),
-        (
-            "GUIDE-UCB, BoTorch / ours, over sampled rounds of a full run",
-            f"{guide:.1f}x",
-            "at least 15x",
-            guide >= 15,
-        ),
-        (
-            "GUIDE-UCB / our plain UCB, whole runs",
-            f"{over_plain:.2f}x",
-            "at most 2.5x",
-            over_plain <= 2.5,
-        ),
-        (
-            "GUIDE-NEI / our GUIDE-UCB, whole runs",
-            f"{nei:.2f}x",
-            "at most 2x",
-            nei <= 2,
-        ),
-        (
-            f"one fit and ask, n={size.asks[0]}, d={size.dim}",
-            f"{asks[0]:.3f} s",
-            "under 0.1 s",
-            asks[0] < 0.1,
-        ),
-        (
-            f"one fit and ask, n={size.asks[1]}, d={size.dim}",
-            f"{asks[1]:.2f} s",
-            "under 3 s",
-            asks[1] < 3,
-        ),
-        (
-            f"merge {size.uploads:,} uploads, scattered / gathered".replace(
-                ",", " ", 1
-            ),
-            f"{merges[0]:.1f} s / {merges[1]:.1f} s",
-            "seconds",
-            max(merges) < 10,
-        ),
-        ("memory of a full run", f"{memory:.0f} MB", "under 400 MB", memory < 400),
-    ]
-    return table(rows)
-
-
-def table(rows: list[Row]) -> list[str]:
-    return [
-        "| what | measured | target | met |",
-        "|---|---|---|---|",
-        *(f"| {a} | {b} | {c} | {'yes' if ok else '**no**'} |" for a, b, c, ok in rows),
-    ]
+def botorch_rows(ours: Times, theirs: Times, num_timed: int) -> list[Row]:
+    """Return how many times as long BoTorch takes, with the spread over the rounds."""
+    rows: list[Row] = []
+    for what, keys, least in (
+        ("plain UCB", ("fit", "decide ucb"), 30),
+        ("GUIDE-UCB", ("fit", "belief", "decide guide-ucb"), 20),
+    ):
+        # The server is not timed on the other side.
+        server = mean(ours, "server") if what == "GUIDE-UCB" else 0.0
+        ratio = mean(theirs, *keys) / (mean(ours, *keys) + server)
+        mine, other = (
+            np.sum([times[key] for key in keys], axis=0).reshape(-1, num_timed).mean(1)
+            for times in (ours, theirs)
+        )
+        by_round = other / (mine + server)
+        rows.append(
+            Row(
+                f"{what}, BoTorch / ours, over sampled rounds of a full run",
+                f"{ratio:.1f}x ({by_round.min():.1f} to {by_round.max():.1f})",
+                f"at least {least}x",
+                ratio >= least,
+            )
+        )
+    return rows
 
 
 ROUNDS = {
