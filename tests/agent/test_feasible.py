@@ -137,6 +137,20 @@ def test_measured_and_expected():
     assert (Limits.of((limit, far), observed, inside).kept == inside).all()
 
 
+def test_pending_points_are_imagined_behind_the_observed():
+    _, limits, _ = models()
+    (limit,) = limits.each
+    X = np.array([[0.05, 0.05], [0.95, 0.95]])
+    more = limits.with_pending(X)
+    assert list(more.kept) == [*limits.kept, True, False]
+    (believed,) = more.each
+    mean, std = limit.posterior.predict(X)
+    again, less = believed.posterior.predict(X)
+    assert again == pytest.approx(mean, abs=1e-3)
+    assert (less < 0.1 * std).all()
+    assert limits.with_pending(np.empty((0, 2))) is limits
+
+
 def test_where_to_look_closely():
     _, limits, observed = models()
     mean = observed[:, 1]

@@ -100,6 +100,22 @@ def test_nothing_clean_yet_is_said():
     assert agent.tell(3, 1.5).outcomes == {"impurity": 0.5}
 
 
+@pytest.mark.parametrize("at_most", [0.2, 2.0])
+@pytest.mark.parametrize("method", ["shape-ucb", "nei"])
+def test_a_batch_spreads_out(method, at_most):
+    """Whether or not a result keeps the limit yet."""
+    limit = gf.Outcome("c", at_most=at_most)
+    agent = gf.Agent(SPACE, goal="max", method=method, initial=5, outcomes=[limit])
+    points = ((0.9, 0.9), (0.8, 0.3), (0.3, 0.7), (0.5, 0.5), (0.6, 0.9), (0.4, 0.2))
+    for x, y in points:
+        c = 2.0 * (x - 0.1) ** 2 + 2.0 * (y - 0.15) ** 2 + 0.15 + 0.5 * x
+        agent.tell({"x": x, "y": y}, x + y, outcomes={"c": c})
+    assert agent.best().keeps_limits is (at_most > 1.0)
+    asked = np.array([list(trial.values.values()) for trial in agent.ask(4)])
+    apart = np.abs(asked[:, None] - asked).max(axis=2) + np.eye(4)
+    assert apart.min() > 0.015
+
+
 def test_a_lucky_measurement_is_not_recommended():
     """Its value and outcome stand beside the result that the models trust more."""
     agent = gf.Agent(SPACE, goal="max", method="ucb", outcomes=[IMPURITY])

@@ -90,10 +90,15 @@ def imagine(gp: GaussianProcess, data: Dataset, missing: Missing) -> GaussianPro
     mean, std = gp.predict(X)
     p = len(missing.pending)
     mean[p:] = _failed_values(gp, data, missing.failed, mean[p:], std[p:])
+    return believe(gp, X, mean)
+
+
+def believe(gp: GaussianProcess, X: Points, values: Values) -> GaussianProcess:
+    """Return a posterior that takes values at the rows of X for observed."""
     nugget = np.full(len(X), NUGGET * gp.hyper.outputscale)
     return GaussianProcess.condition(
-        np.vstack([data.X, X]),
-        np.concatenate([data.y, mean]),
+        np.vstack([gp.X, X]),
+        np.concatenate([gp.y, values]),
         gp.hyper,
         np.concatenate([gp.noise, nugget]),
     )

@@ -155,7 +155,9 @@ class Policy:
             forbids = missing.forbids
         acquisition = self.rule.acquisition(posterior, address.at(Purpose.RULE))
         if limits is not None:
-            acquisition = within(acquisition, fitted.data.X, limits)
+            pending = np.empty((0, local.dim)) if missing is None else missing.pending
+            known = np.vstack([fitted.data.X, pending])
+            acquisition = within(acquisition, known, limits.with_pending(pending))
         if region is not None:
             acquisition = RegionalAcquisition(inner=acquisition, region=region)
             forbids = None if forbids is None else partial(_forbids, forbids, region)

@@ -35,7 +35,10 @@ from guidefbo.agent.decision.ei import LogImprovement, parts_of
 from guidefbo.agent.decision.nei import LOG_SQRT_2PI, LogNoisyImprovement
 from guidefbo.agent.decision.rule import Acquisition
 from guidefbo.agent.decision.ucb import UpperConfidence
+from guidefbo.agent.missing import believe
+from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.agent.surrogate.snapped import SnappedPosterior, unrounded
 from guidefbo.core.arrays import Others, Points, Values
 
 PATH_SHARE = 0.1
@@ -50,6 +53,15 @@ class Limit:
     """Of how far the outcome keeps its limit, in model units."""
     threshold: float
     """What 0 is in these units."""
+
+    def believing(self, X: Points) -> Self:
+        """Return the limit with its outcome at the rows of X as the mean has it."""
+        gp = unrounded(self.posterior)
+        assert isinstance(gp, GaussianProcess)  # outcomes have no other model
+        gp = believe(gp, X, gp.predict_mean(X))
+        if isinstance(self.posterior, SnappedPosterior):
+            return replace(self, posterior=replace(self.posterior, inner=gp))
+        return replace(self, posterior=gp)
 
     def expects(self, X: Points) -> NDArray[np.bool_]:
         """Return whether the mean keeps the limit at the rows of X."""
@@ -94,6 +106,18 @@ class Limits:
         """
         kept = measured & np.all([limit.expects(observed) for limit in each], axis=0)
         return cls(each=each, kept=kept if kept.any() else measured)
+
+    def with_pending(self, X: Others) -> Self:
+        """Return the limits with points that are being evaluated, behind the others.
+
+        They are imagined as the models expect them, like their values. Otherwise what
+        is asked meanwhile would be asked next to them.
+        """
+        if not len(X):
+            return self
+        kept = np.all([limit.expects(X) for limit in self.each], axis=0)
+        each = tuple(limit.believing(X) for limit in self.each)
+        return replace(self, each=each, kept=np.append(self.kept, kept))
 
     def log_probability(self, X: Points) -> Values:
         """Return the log probability that all are kept at the rows of X."""
@@ -181,8 +205,8 @@ def within(
 
     Args:
         acquisition: What a point is worth by its value.
-        observed: Points whose values are known, in the order of `limits.kept`. Those
-            that fantasies are of begin with them.
+        observed: Points whose values are known or imagined, in the order of
+            `limits.kept`. Those that fantasies are of begin with them.
         limits: The limits.
     """
     low, spread = 0.0, 1.0
