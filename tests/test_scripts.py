@@ -185,6 +185,14 @@ def test_reference():
     assert re.search(r"^n=10  fit \d+", done.stdout, flags=re.M)
 
 
+def test_study_of_small_runs(tmp_path):
+    words = ("--runs", 2, "--agents", 2, "--rounds", 1, "--write", "--out", tmp_path)
+    start("benchmarks/study.py", *words)
+    text = check_table(tmp_path / "study-speed.md", 4)
+    shares = [float(row[1]) for row in rows(text)[:2]]
+    assert all(0.0 < share < 1.0 for share in shares)
+
+
 ACTIVITY = ("--toy", "--write", "--out")
 
 

@@ -8,4 +8,5 @@ RULE = Rule(
     text="noisy expected improvement in log space",
     settings=NoisyExpectedImprovement,
     dash="dashed",
+    seconds=6.0,
 )

@@ -8,4 +8,5 @@ RULE = Rule(
     text="Thompson sampling on a continuous posterior path",
     settings=ThompsonSampling,
     dash="dotted",
+    seconds=1.0,
 )
