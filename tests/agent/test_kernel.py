@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
-from guidefbo.agent.surrogate import kernel
+from guidefbo.agent.surrogate import kernel, linalg
 from guidefbo.agent.surrogate.kernel import (
     matern52,
     matern52_over,
     matern52_with_slope,
+    squared_distances,
 )
+from guidefbo.agent.surrogate.linalg import factorise
 
 
 @pytest.mark.parametrize("shape", [(7,), (5, 4), (3, 4, 5), (2, 50), (0, 3)])
@@ -27,3 +29,16 @@ def test_parts_make_the_whole(shape, many, monkeypatch):
     assert np.array_equal(q, before)
     assert matern52_over(q, 2.5) is q
     assert np.array_equal(q, k)
+
+
+def test_distances_and_factors_in_parts_are_those_of_the_whole(monkeypatch):
+    rng = np.random.Generator(np.random.PCG64(1))
+    A, lengthscales = rng.random((23, 3)), np.array([0.3, 1.0, 2.0])
+    q = squared_distances(A, A[:11], lengthscales)
+    K = matern52(squared_distances(A, A, lengthscales), 1.0) + 0.1 * np.eye(23)
+    L = factorise(K)
+    monkeypatch.setattr(kernel, "MANY", 20)
+    monkeypatch.setattr(linalg, "TILE", 5)
+    assert np.array_equal(squared_distances(A, A[:11], lengthscales), q)
+    assert np.array_equal(factorise(K), L)
+    assert np.array_equal(factorise(np.asfortranarray(K)), L)

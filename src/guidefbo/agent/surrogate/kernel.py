@@ -42,10 +42,14 @@ def scaled_distances(
     """
     A = A / lengthscales
     q = A @ scaled.T
-    q *= -2.0
-    q += np.einsum("ij,ij->i", A, A)[:, None]
-    q += norms
-    return np.maximum(q, 0.0, out=q)
+    own = np.einsum("ij,ij->i", A, A)[:, None]
+    for rows in _parts(q) if q.size > MANY else (slice(None),):
+        part = q[rows]
+        part *= -2.0
+        part += own[rows]
+        part += norms
+        np.maximum(part, 0.0, out=part)
+    return q
 
 
 def distances_by_sums(

@@ -9,12 +9,15 @@ from guidefbo.core.errors import NumericalError
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 """Relative to the mean of the diagonal; the first that succeeds is taken."""
 
+TILE = 256
+"""Rows and columns of a matrix copied at once."""
+
 
 def factorise(K: Matrix) -> Matrix:
     """Return the lower Cholesky factor of K, jittered only as far as needed."""
     scale = float(np.mean(np.diagonal(K)))
     for jitter in JITTERS:
-        A = K.copy(order="F")
+        A = _by_columns(K)
         A.flat[:: len(A) + 1] += jitter * scale
         L, info = lapack.dpotrf(A, lower=1, clean=1, overwrite_a=1)
         if info == 0:
@@ -24,6 +27,20 @@ def factorise(K: Matrix) -> Matrix:
         f"jitter of {JITTERS[-1]:g} of its diagonal. Check the observations for values "
         "of absurd size."
     )
+
+
+def _by_columns(K: Matrix) -> Matrix:
+    """Return a copy with the columns one after the other, tile by tile if it is large.
+
+    A row of a large matrix is spread over as many pages as there are columns.
+    """
+    if K.size <= TILE**2 or not K.flags.c_contiguous:
+        return K.copy(order="F")
+    A = np.empty(K.shape, order="F")
+    for i in range(0, K.shape[0], TILE):
+        for j in range(0, K.shape[1], TILE):
+            A[i : i + TILE, j : j + TILE] = K[i : i + TILE, j : j + TILE]
+    return A
 
 
 def invert_factor(L: Matrix, *, overwrite: bool = False) -> Matrix:
