@@ -337,7 +337,8 @@ def report(
         f"{first}--tools {','.join(tools)} --write`: {sizes} evaluations a run, the "
         f"first six or ten of them the same for all, seeds {arguments.first} to "
         f"{arguments.first + arguments.seeds - 1}, no noise, "
-        f"every tool with its default settings. {'; '.join(made)}; numpy "
+        f"every tool with its default settings; BoTorch, which has none for it, "
+        f"searches from {RESTARTS} of {RAW} points. {'; '.join(made)}; numpy "
         f"{np.__version__}; Python {platform.python_version()}, {platform.machine()}, "
         "one thread.",
         "",

@@ -32,6 +32,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "adapters.md": (*SITE, "connect", "integrations"),
     "ask.md": SITE,
     "commands.md": (*SITE, "cli"),
+    "constrained.md": SITE,
     "consensus-groups.md": METHODS,
     "consensus-location.md": METHODS,
     "coordinator.md": ("coordinator", "core", "server", "wire"),
