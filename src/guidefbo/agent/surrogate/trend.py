@@ -44,6 +44,7 @@ from guidefbo.agent.surrogate.gp import (
 )
 from guidefbo.agent.surrogate.kernel import (
     matern52,
+    matern52_over,
     matern52_with_slope,
     squared_distances,
 )
@@ -145,14 +146,13 @@ class TrendPosterior:
             gp = _rescaled(gp, hyper)
         prior = TrendPrior.default(gp) if prior is None else prior
         F = prior.basis(gp.X)
-        trend = (F * prior.variances) @ F.T
-        trend.flat[:: len(F) + 1] += gp.noise
-        kernel = observed_kernel(gp) if kernel is None else kernel
         residual = gp.y - gp.hyper.mean - F @ prior.means
         shares = SHARES if shares is None else shares
-        factors = [factorise(trend + share * kernel) for share in shares]
-        likeliest = int(np.argmax([_evidence(L, residual) for L in factors]))
-        L_inv = invert_factor(factors[likeliest])
+        factors = _factors(gp, F, prior.variances, shares, kernel)
+        likeliest = 0
+        if len(shares) > 1:
+            likeliest = int(np.argmax([_evidence(L, residual) for L in factors]))
+        L_inv = invert_factor(factors[likeliest], overwrite=True)
         alpha = L_inv.T @ (L_inv @ residual)
         s = shares[likeliest] * gp.hyper.outputscale
         rest = replace(
@@ -396,6 +396,34 @@ def _evidence(L: Matrix, residual: Values) -> float:
     return float(-np.log(np.diagonal(L)).sum() - 0.5 * (z @ z))
 
 
+def _factors(
+    gp: GaussianProcess,
+    F: Matrix,
+    variances: Values,
+    shares: Sequence[float],
+    kernel: Matrix | None,
+) -> list[Matrix]:
+    """Return the factor of the sum's covariance for each share of the process.
+
+    Args:
+        gp: The process.
+        F: The basis at the observed inputs.
+        variances: Of the coefficients.
+        shares: Values of ρ.
+        kernel: k of the observed inputs; None: made here, and used up.
+    """
+    trend = (F * variances) @ F.T
+    trend.flat[:: len(F) + 1] += gp.noise
+    if kernel is None and len(shares) == 1:
+        # Of thousands of observations every copy counts.
+        K = observed_kernel(gp)
+        K *= shares[0]
+        K += trend
+        return [factorise(K)]
+    kernel = observed_kernel(gp) if kernel is None else kernel
+    return [factorise(trend + share * kernel) for share in shares]
+
+
 def _rescaled(gp: GaussianProcess, hyper: Hyperparameters) -> GaussianProcess:
     """Return the process with other hyperparameters; its factor is to be made anew."""
     Z = gp.X / hyper.lengthscales
@@ -404,7 +432,7 @@ def _rescaled(gp: GaussianProcess, hyper: Hyperparameters) -> GaussianProcess:
 
 def observed_kernel(gp: GaussianProcess) -> Matrix:
     """Return k of the observed inputs, without noise."""
-    return matern52(gp.distances(gp.X), gp.hyper.outputscale)
+    return matern52_over(gp.distances(gp.X), gp.hyper.outputscale)
 
 
 def thinned(gp: GaussianProcess, max_points: int) -> GaussianProcess:
