@@ -147,21 +147,6 @@ def test_writing_a_result_down_loads_neither_the_model_nor_scipy(words, site, tm
     assert trials[4].state != guidefbo.Agent.load(site).trials[4].state
 
 
-@pytest.mark.parametrize("words", [("show",), ("ask",)])
-def test_a_command_with_a_model_spares_numpy_what_it_does_not_use(
-    words, site, tmp_path
-):
-    path = tmp_path / "site.json"
-    path.write_bytes(site.read_bytes())
-    code = "import sys; from guidefbo.cli.app import app\n"
-    code += f"app({[*words, str(path)]}, standalone_mode=False)\n"
-    code += "assert 'scipy.optimize' in sys.modules\n"
-    code += "assert not {'numpy.f2py', 'numpy.testing'} & set(sys.modules)\n"
-    code += "import numpy; numpy.testing.assert_equal(1, 1); import numpy.f2py\n"
-    code += "assert type(numpy.f2py) is type(sys); print(numpy.f2py.get_include())"
-    assert run(code).splitlines()[-1].endswith("src")
-
-
 @pytest.mark.parametrize("name", guidefbo.__all__)
 def test_public_names_resolve(name):
     assert getattr(guidefbo, name) is not None

@@ -4,14 +4,11 @@ import shlex
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from guidefbo.cli.spared import spare_numpy
 from guidefbo.cli.speech import notice
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.files import InputError, check_writable, read_start
 from guidefbo.site.agent import Agent
 from guidefbo.site.file import FORMAT as AGENT_FORMAT
-
-spare_numpy()
 
 
 def changing(file: Path, wait: float) -> AbstractContextManager[Agent]:

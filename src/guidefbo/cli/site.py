@@ -363,9 +363,6 @@ def show(
 ) -> None:
     """Show where the agent stands; changes nothing."""
     with sentences():
-        from guidefbo.cli.spared import spare_numpy
-
-        spare_numpy()
         from guidefbo.cli.show import print_trials, show_json, show_text
         from guidefbo.site.agent import Agent
 
