@@ -234,6 +234,10 @@ def uploads(draw):
     return json.dumps(form)
 
 
+ROUNDING = 1e-9
+"""How far outside the cube a centre may lie, as the page on formats says."""
+
+
 def is_right_upload(text):
     """Whether an upload is north's and in order; written apart from the package."""
     form = json.loads(text)
@@ -258,7 +262,7 @@ def is_right_upload(text):
         and form["sequence"] >= 0
         and body.keys() == {"mass", "center", spread, "value_score"}
         and all(type(n) in (int, float) and math.isfinite(n) for n in numbers)
-        and all(0.0 <= c <= 1.0 for c in body["center"])
+        and all(-ROUNDING <= c <= 1.0 + ROUNDING for c in body["center"])
         and 0.0 < body["mass"] <= 1.0
         and (spread != "variance" or all(v > 0.0 for v in body["variance"]))
         and len(body["center"]) > 0

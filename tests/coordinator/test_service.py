@@ -238,9 +238,17 @@ def test_metrics_are_prometheus_text(hosted):
     assert 'purpose="join",outcome="ok"' in got.text
 
 
-def test_unknown_address_and_method(hosted):
-    got = hosted.get("/nothing")
+@pytest.mark.parametrize(
+    "path",
+    ["/nothing", "/healthz/", "/federations/%2f", "/api/v1/federations/reaction/"],
+)
+def test_unknown_address(hosted, path):
+    """A slash more is another address: no redirect, which nothing describes."""
+    got = hosted.get(path)
     assert (got.status_code, got.json()["error"]) == (404, "not_found")
+
+
+def test_unknown_method(hosted):
     got = hosted.get("/api/v1/join")
     assert (got.status_code, got.json()["error"]) == (405, "invalid")
     path = "/api/v1/federations/%2e%2e/exchange"

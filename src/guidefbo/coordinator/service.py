@@ -74,6 +74,7 @@ def make_app(desk: Desk, config: Config) -> FastAPI:
         "...Answer.",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # a path with one more is another path, and not there
     )
     app.state.callers = Callers(
         rate=config.rate_address,
