@@ -14,7 +14,7 @@ from typing import cast
 
 import numpy as np
 
-from guidefbo.server.strategies.guide.spans import Groups, Indices, Reals, Rows
+from guidefbo.server.strategies.guide.spans import Groups, Indices, Reals, Rows, product
 
 _ENDS_FROM = 3.0
 """Mean size of clusters above which their far members are tried: smaller ones gain
@@ -106,4 +106,4 @@ class Bound:
         return places
 
     def _product(self, name: str, left: Rows, right: Rows) -> Rows:
-        return np.matmul(left, right, out=self._desk.room(name, left, right))
+        return product(left, right, self._desk.room(name, left, right))

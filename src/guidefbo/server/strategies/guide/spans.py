@@ -124,6 +124,16 @@ def spans(groups: Groups, first: Indices, second: Indices, most: Reals) -> Reals
     return found
 
 
+def product(left: Rows, right: Rows, room: Rows | None = None) -> Rows:
+    """Return left @ right, written to `room` if there is one.
+
+    The numbers are finite. The BLAS may say "invalid" all the same: some of its kernels
+    compute on what lies beside a small matrix, and drop it.
+    """
+    with np.errstate(invalid="ignore"):
+        return np.matmul(left, right, out=room)
+
+
 def _farthest(distance: Reals, start: Indices, size: Indices) -> Indices:
     """Return the place of the first largest distance within each group."""
     peak = np.repeat(np.maximum.reduceat(distance, start), size)
@@ -223,4 +233,4 @@ def _products(left: Rows, right: Rows) -> Iterator[tuple[slice, int, Rows]]:
     for row in range(0, len(left), height):
         for at in range(0, len(right), width):
             part = slice(at, at + width)
-            yield part, row, left[row : row + height] @ right[part].T
+            yield part, row, product(left[row : row + height], right[part].T)
