@@ -1,22 +1,28 @@
 """The HTTP door: roles, limits, what it says of itself; a real process."""
 
+import asyncio
 import base64
 import contextlib
+import gc
 import json
 import socket
 import ssl
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
 
 import httpx
 import pytest
+import uvicorn
 from prometheus_client.parser import text_string_to_metric_families
 from tests.coordinator.running import run, serving
 from tests.coordinator.world import Site, World, checked, read_packet
+from uvicorn.server import ServerState
 
 from guidefbo.coordinator import host
+from guidefbo.coordinator.config import Config
 from guidefbo.coordinator.limits import Buckets, Seldom
 from guidefbo.coordinator.refusal import Refusal
 from guidefbo.wire.letter import peek
@@ -326,7 +332,7 @@ def test_connection_that_was_just_answered_stays_open(tmp_path):
             answer.read()
             return answer.status
 
-        assert status("/metrics") == 200
+        assert [status("/metrics") for _ in range(4)] == [200] * 4
         began, first = time.monotonic(), wire.sock
         # The refusal is held back while the connection is looked at, after 3 s.
         time.sleep(2.5)
@@ -382,14 +388,14 @@ def test_rates_are_limited_by_site_and_by_address(tmp_path):
         assert int(limited.headers["retry-after"]) >= 1
         # Another site is not held up by it.
         assert service.post(south.exchange(1), "exchange", client=client).is_success
-        # As many at once as in two seconds, then 20 a second. The refusal is held
+        # As many at once as in a second, then 20 a second. The refusal is held
         # back for a second, in which the address earns new ones.
         flood, began = [200], time.monotonic()
         while flood[-1] == 200 and len(flood) <= 60:
             seconds = time.monotonic() - began
             flood.append(client.get(service.url + "/metrics").status_code)
         assert flood[-1] == 429
-        assert len(flood) - 2 <= 2 * 20 + 20 * seconds
+        assert len(flood) - 2 <= 20 + 20 * seconds
         # Health is asked for by machines of one's own.
         assert client.get(service.url + "/healthz").status_code == 200
     world.close()
@@ -401,10 +407,12 @@ def test_flood_is_held_back_and_others_are_not(tmp_path):
     north, south = world.joined("north", "south")
     options = ("--rate-site", "0.1", "--rate-address", "0")
     with serving(world.address, *options) as service:
-        assert service.post(north.exchange(1), "exchange").status_code == 200
+        for number in range(1, 5):
+            letter = north.exchange(number)
+            assert service.post(letter, "exchange").status_code == 200
         began = time.monotonic()
         with ThreadPoolExecutor(2) as pool:
-            letters = [north.exchange(2), north.exchange(3)]
+            letters = [north.exchange(5), north.exchange(6)]
             held = [pool.submit(service.post, a, "exchange") for a in letters]
             others = httpx.Client(timeout=30)
             got = service.post(south.exchange(1), "exchange", client=others)
@@ -437,7 +445,8 @@ def test_connections_of_who_sent_too_much_are_not_read(tmp_path):
     with serving(world.address, "--rate-address", "0.2") as service:
         host_, port = service.url.split("//")[1].split(":")
         place = (host_, int(port))
-        assert ask(place, "127.0.0.2")[0].startswith(b"HTTP/1.1 200")
+        for _ in range(4):
+            assert ask(place, "127.0.0.2")[0].startswith(b"HTTP/1.1 200")
         got, seconds = ask(place, "127.0.0.2")
         assert got == b""
         assert seconds >= 0.9
@@ -493,11 +502,53 @@ def test_claims_use_up_nobody_elses_letters(small):
             )["error"]
             for _ in range(12)
         ]
-        assert codes[:8] == ["bad_signature"] * 8
+        assert codes[:4] == ["bad_signature"] * 4
         assert codes[-1] == "rate_limited"
         for address in ("192.0.2.2", None):
             got = desk.receive(north.exchange(1), limit=10**5, address=address)
             assert got.result().status == 200
+    finally:
+        desk.writer.close()
+
+
+def test_connection_that_has_ended_is_kept_by_nothing(small):
+    """Under a flood of short ones memory stays, and so does the time to clear it up."""
+    from guidefbo.coordinator.answer import open_desk
+    from guidefbo.coordinator.serve import _punctual
+    from guidefbo.coordinator.service import make_app
+
+    desk = open_desk(small.store, rate=1.0)
+    config = Config(store=small.address, timeout=1000.0)
+    app = make_app(desk, config)
+    protocol = _punctual(app, config)
+
+    async def serve_and_end():
+        settings = uvicorn.Config(app, lifespan="off")
+        settings.load()
+        loop = asyncio.get_running_loop()
+        made = []
+
+        def make():
+            one = protocol(config=settings, server_state=ServerState(), app_state={})
+            made.append(weakref.ref(one))
+            return one
+
+        server = await loop.create_server(make, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        for _ in range(3):
+            _, wire = await asyncio.open_connection("127.0.0.1", port)
+            wire.close()
+            await wire.wait_closed()
+        while app.state.callers._open:
+            await asyncio.sleep(0.01)
+        server.close()
+        await server.wait_closed()
+        await asyncio.sleep(0.01)
+        gc.collect()
+        return [one() for one in made]
+
+    try:
+        assert asyncio.run(serve_and_end()) == [None] * 3
     finally:
         desk.writer.close()
 
@@ -512,13 +563,23 @@ def test_flood_fills_no_log():
 
 def test_rate_below_one_lets_letters_pass():
     now = [0.0]
-    desk = Buckets(rate=0.1, burst=max(4.0 * 0.1, 1.0), clock=lambda: now[0])
-    desk.take("north")
+    desk = Buckets(rate=0.1, clock=lambda: now[0])
+    for _ in range(4):
+        desk.take("north")
     with pytest.raises(Refusal) as refused:
         desk.take("north")
     assert refused.value.retry_after == pytest.approx(10.0)
     now[0] = 10.0
     desk.take("north")
+
+
+def test_a_second_s_worth_may_come_at_once():
+    """A site that floods begins with that: more would keep others waiting."""
+    desk = Buckets(rate=10.0, clock=lambda: 0.0)
+    for _ in range(10):
+        desk.take("north")
+    with pytest.raises(Refusal):
+        desk.take("north")
 
 
 def test_plain_http_stays_on_this_machine(tmp_path):

@@ -27,8 +27,6 @@ from guidefbo.core.errors import WireError
 from guidefbo.core.names import is_name
 from guidefbo.wire.letter import JOIN, REFUSAL, Letter, read_letter, seal
 
-BURST = 4.0
-"""Seconds' worth of letters that a site may send at once."""
 log = logging.getLogger(__name__)
 
 
@@ -289,8 +287,8 @@ def open_desk(store: Store, *, rate: float) -> Desk:
     return Desk(
         store=store,
         writer=writer,
-        buckets=Buckets(rate=rate, burst=max(BURST * rate, 1.0)),
-        claims=Buckets(rate=2.0 * rate, burst=max(2.0 * BURST * rate, 2.0)),
+        buckets=Buckets(rate=rate),
+        claims=Buckets(rate=rate),
         metrics=metrics,
     )
 

@@ -20,6 +20,8 @@ Peer = tuple[str, int]
 """Address and port of a connection's other end."""
 MAX_CALLERS = 100_000
 """Most callers remembered; whoever was seen longest ago is forgotten first."""
+AT_ONCE = 4.0
+"""Requests that a caller may send at once, however few a second: joining takes two."""
 HOLD = 1.0
 """Seconds that a refusal for too many requests is held back."""
 MAX_UNREAD = 64 << 10
@@ -48,24 +50,19 @@ def network_of(address: str) -> str:
 
 
 class Buckets:
-    """So many requests a second of each caller, and some at once."""
+    """So many requests a second of each caller, and a second's worth at once."""
 
     def __init__(
-        self,
-        *,
-        rate: float,
-        burst: float,
-        clock: Callable[[], float] = time.monotonic,
+        self, *, rate: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Remember nobody yet.
 
         Args:
             rate: Requests a second in the long run; 0: no limit.
-            burst: Requests at once.
             clock: Seconds, never going back.
         """
         self._rate = rate
-        self._burst = burst
+        self._burst = max(rate, AT_ONCE)
         self._clock = clock
         self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
         self._lock = Lock()
@@ -146,7 +143,7 @@ class Callers:
             max_connections: From all of them.
         """
         self.num_unread = 0
-        self._buckets = Buckets(rate=rate, burst=max(2.0 * rate, 1.0))
+        self._buckets = Buckets(rate=rate)
         self._most = connections
         self._max_held = int(HELD_SHARE * max_connections)
         self._open: Counter[str] = Counter()

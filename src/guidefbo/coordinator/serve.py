@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import sys
 from collections.abc import AsyncGenerator, Callable
@@ -49,6 +50,10 @@ def serve(config: Config, ready: Callable[[str], object]) -> None:
     desk = open_desk(store, rate=config.rate_site)
     _load_strategies(store)
     app = make_app(desk, config)
+    # What is there now stays: to look through it for garbage again and again would hold
+    # all letters up for as long as that takes.
+    gc.collect()
+    gc.freeze()
     app.router.lifespan_context = _folder_beside(desk, config)
     server = _Server(_uvicorn(app, config), ready)
     try:
@@ -113,6 +118,7 @@ def _punctual(app: FastAPI, config: Config) -> type[H11Protocol]:
         _unread: int | None = None
         """Bytes that came and were thrown away; None where requests are read."""
         _closing: asyncio.TimerHandle | None = None
+        _looking: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
             peer = transport.get_extra_info("peername")
@@ -126,7 +132,7 @@ def _punctual(app: FastAPI, config: Config) -> type[H11Protocol]:
             super().connection_made(transport)
             # What it was idle after when it was last looked at; None: from the start.
             self._before: Any = None
-            self.loop.call_later(timeout, self._look)
+            self._looking = self.loop.call_later(timeout, self._look)
 
         def _turn_away(self, transport: Any, door: Door) -> None:
             self.transport, self._unread = transport, 0
@@ -146,6 +152,9 @@ def _punctual(app: FastAPI, config: Config) -> type[H11Protocol]:
         def connection_lost(self, exc: Exception | None) -> None:
             if self._peer is not None:
                 callers.disconnect(self._peer)
+            if self._looking is not None:
+                # It would keep all that belongs to this connection until then.
+                self._looking.cancel()
             if self._closing is not None:
                 self._closing.cancel()
                 callers.let_go()
@@ -163,7 +172,7 @@ def _punctual(app: FastAPI, config: Config) -> type[H11Protocol]:
                 return
             # Who was answered a moment ago may ask again at any moment.
             self._before = cycle if is_idle else BUSY
-            self.loop.call_later(timeout, self._look)
+            self._looking = self.loop.call_later(timeout, self._look)
 
     return Punctual
 

@@ -49,7 +49,7 @@ NUM_READERS = 8
 """Threads that read letters."""
 SHORT = 16 << 10
 """Bytes of a letter that is read at once: that takes less than to hand it on."""
-OF_ADDRESS = 4
+OF_ADDRESS = 2
 """Letters of one address that are read at the same time; others find a thread."""
 API = "/api/v1"
 PREFIX = f"{API}/federations/{{federation}}"
