@@ -125,14 +125,24 @@ def check_light(words):
     assert set(found) <= {"guidefbo.agent", "guidefbo.agent.dataset", *names}
 
 
-def test_a_table_without_predictions_loads_neither_the_model_nor_scipy(site, tmp_path):
+def test_the_table_loads_neither_the_model_nor_scipy(site, tmp_path):
     out = tmp_path / "trials.csv"
-    check_light(["export", str(site), "--no-predictions", "-o", str(out)])
+    check_light(["export", str(site), "-o", str(out)])
     whole = csv_of(guidefbo.Agent.load(site))
     rows = [csv.reader(StringIO(t)) for t in (whole, out.read_text("utf-8-sig"))]
     for all_cells, cells in zip(*rows, strict=True):
         assert cells == all_cells[:-2]
         assert len(cells) > 10
+
+
+@pytest.mark.parametrize("words", [(), ("--json",), ("--trials",)])
+def test_show_loads_neither_the_model_nor_scipy(words, site, tmp_path):
+    check_light(["show", str(site), *words])
+    path = tmp_path / "site.json"
+    path.write_bytes(site.read_bytes())
+    with guidefbo.Agent.update(path) as agent:
+        agent.tell(5, 0.5)
+    check_light(["show", str(path), *words])
 
 
 @pytest.mark.parametrize("words", [("tell", "5", "0.5"), ("abandon", "5")])

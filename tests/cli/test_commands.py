@@ -178,7 +178,7 @@ def test_path_is_repeated_as_it_was_given(tmp_path):
             ["guide-ucb 'num_path'", "'num_paths'"],
         ),
         (["--set", "belief=none"], ["belief must be one of dpgmm"]),
-        (["--rounds", "many"], ["--rounds", "integer"]),
+        (["--rounds", "many"], ["--rounds", "int"]),
         (["--bogus"], ["--bogus"]),
         (["ackley", "levy"], ["levy"]),
         (["--plot", "run.docx"], ["ending", "png", "'run.docx'"]),

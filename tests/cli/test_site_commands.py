@@ -545,7 +545,7 @@ def test_help_teaches_with_an_example(call, monkeypatch, name, teaches):
 
 TELLER = """
 import sys
-from guidefbo.cli.app import app
+from guidefbo.cli.app import app, only
 print("ready", flush=True)
 sys.stdin.readline()
 for k in range(20):
@@ -765,3 +765,19 @@ def test_fallback_is_one_line(call, monkeypatch):
     assert said.err.startswith("guidefbo: The model cannot be used (no root)")
     assert said.err.count("\n") == 1
     call("upload", "site.json", "-o", "up.json", code=3)
+
+
+def test_one_command_is_prepared_and_the_others_come_back():
+    from guidefbo.cli.app import app, only
+
+    every = list(app.registered_commands), list(app.registered_groups)
+    with only("tell"):
+        assert [c.callback.__name__ for c in app.registered_commands] == ["tell"]
+        assert not app.registered_groups
+    with only("study"):
+        assert not app.registered_commands
+        assert len(app.registered_groups) == 1
+    for name in ("", "tel", "--help"):
+        with only(name):
+            assert (app.registered_commands, app.registered_groups) == every
+    assert (app.registered_commands, app.registered_groups) == every

@@ -9,7 +9,6 @@ from guidefbo.agent.strategies.consensus.agent import ConsensusAgent
 from guidefbo.core.errors import GuidanceWarning, WireError
 from guidefbo.server.exchange import merge
 from guidefbo.server.strategies.consensus.settings import FUSIONS
-from guidefbo.testing.codec import encode
 from guidefbo.wire.codec import read
 from guidefbo.wire.consensus import ConsensusPacket
 from guidefbo.wire.envelope import PacketHead
@@ -101,11 +100,10 @@ def test_what_is_imagined_does_not_move_the_own_place(num_pending, monkeypatch):
     with quietly():
         for _ in range(num_pending + 1):
             site.ask()
-    assert len(seen) == num_pending + 1
-    for (center, variance), _ in seen:
-        assert np.array_equal(center, own.body.center)
-        assert np.array_equal(variance, own.body.variance)
-    assert len({encode(packet) for _, packet in seen}) == 1
+    # Worked out once for all questions from the same results.
+    (((center, variance), _),) = seen
+    assert np.array_equal(center, own.body.center)
+    assert np.array_equal(variance, own.body.variance)
 
 
 def test_alone_a_site_hears_that_there_is_nobody(tmp_path):

@@ -27,6 +27,7 @@ from tests.site.sites import handed, make, packet, quietly
 from guidefbo import Agent, Choice, FedBOError, Float, Int, Outcome, Space
 from guidefbo.core.errors import OutsideWarning
 from guidefbo.site.helping import help_of
+from guidefbo.site.summary import Summary
 from guidefbo.site.table import columns_of, csv_of
 
 SEQUENCES = int(os.environ.get("GUIDEFBO_SEQUENCES", "100"))
@@ -214,8 +215,17 @@ class Bench(RuleBasedStateMachine):
     def whether_the_others_help_can_always_be_told(self):
         # Not through `both`, which takes a refusal for an answer.
         high, low = (help_of(agent) for agent in self.agents)
-        assert high.num_others == low.num_others
+        assert high.held.num_others == low.held.num_others
         assert [d.distance for d in high.detours] == [d.distance for d in low.detours]
+
+    @invariant()
+    def what_was_noted_is_what_the_model_says(self):
+        for agent in self.agents:
+            summary = agent.summary()
+            assert agent.recommended() == agent.best()
+            assert not agent.results or not summary.unseen(agent.results)
+            form = json.loads(json.dumps(summary.to_form(), allow_nan=False))
+            assert Summary.from_form(form, agent.setup, agent.trials) == summary
 
 
 class TestBench(Bench.TestCase):

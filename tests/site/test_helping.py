@@ -35,21 +35,21 @@ def guided(space=LABELLED, goal="max", **options):
 def test_what_is_held_is_told_in_own_units():
     helped = help_of(guided())
     # One of the five uploads is the site's own.
-    assert helped.num_others == 4
-    assert helped.place == {"heat": pytest.approx(110.0), "catalyst": "P2"}
+    assert helped.held.num_others == 4
+    assert helped.held.place == {"heat": pytest.approx(110.0), "catalyst": "P2"}
     (line,) = helped.lines(guided().setup.labels)
     assert line.startswith("the others (4 sites) point to heat=110 degC, catalyst=P2")
     assert "; your own model expects " in line
     assert line.endswith(" % of your results")
-    assert helped.expected is not None
-    assert 0.0 <= helped.rank <= 1.0
+    assert helped.held.expected is not None
+    assert 0.0 <= helped.held.rank <= 1.0
 
 
 def test_a_site_alone_has_nothing_to_be_told():
     helped = help_of(told("box", 4))
     assert helped.lines(gf.Agent(LABELLED, goal="max").setup.labels) == []
-    assert helped.num_others == 0
-    assert help_of(make("line")).expected is None
+    assert helped.held.num_others == 0
+    assert help_of(make("line")).held.expected is None
 
 
 def test_the_question_without_the_others_is_the_one_a_lone_site_asks():

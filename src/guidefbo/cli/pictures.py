@@ -41,18 +41,16 @@ def export(
             "-o", "--out", help="The table (csv); printed where it is not said."
         ),
     ] = None,
-    predictions: Annotated[
+    fit: Annotated[
         bool,
-        typer.Option(
-            help="Add what the model says now; without, no model is loaded: quicker."
-        ),
-    ] = True,
+        typer.Option("--fit", help="Add what the model says now; slower."),
+    ] = False,
 ) -> None:
     """Write all trials as a table for a spreadsheet or a program; changes nothing.
 
     A row a trial: its state, when it was asked and told, what was run and what was
-    asked, the result, the guidance it was asked with, what the model expected and what
-    it says now. No cell is computed by a spreadsheet.
+    asked, the result, the guidance it was asked with, what the model expected, and with
+    --fit what it says now. No cell is computed by a spreadsheet.
     """
     with sentences():
         from guidefbo.cli.opened import check_output, refuse_agent
@@ -63,8 +61,8 @@ def export(
         if out is not None:
             check_output(out, file)
             refuse_agent(out)
-        agent = Agent.load(file, knows_method=predictions)
-        text = csv_of(agent, has_predictions=predictions)
+        agent = Agent.load(file, knows_method=fit)
+        text = csv_of(agent, has_predictions=fit)
         if out is None:
             typer.echo(text, nl=False)
             return

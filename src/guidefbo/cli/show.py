@@ -2,28 +2,42 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from guidefbo.cli.asked import how, trial_form
 from guidefbo.cli.create import shown_settings
+from guidefbo.cli.opened import command
 from guidefbo.core.space.changes import difference
 from guidefbo.core.space.form import space_to_form
 from guidefbo.site.agent import Agent
 from guidefbo.site.change import own_limits
-from guidefbo.site.helping import Help, help_of
+from guidefbo.site.helping import Help, help_with
+from guidefbo.site.keeping import best_single
 from guidefbo.site.labels import Labels, shown_value
 from guidefbo.site.setup import Setup
-from guidefbo.site.trial import Best, Trial, TrialState
+from guidefbo.site.summary import Summary
+from guidefbo.site.trial import Trial, TrialState
 from guidefbo.site.trial_form import record_to_form
 
+MAX_IDS = 5
+"""Most trials that are named one by one."""
 
-def show_text(agent: Agent, file: Path) -> list[str]:
-    """Return the lines of a summary."""
-    setup, best, helped = agent.setup, agent.best(), help_of(agent)
+
+def show_text(agent: Agent, file: Path, *, fits: bool) -> list[str]:
+    """Return the lines of a summary.
+
+    Args:
+        agent: The agent.
+        file: Where it is.
+        fits: Whether the model is fitted to what was told since it was last there.
+    """
+    setup, summary = agent.setup, agent.summary(fits=fits)
+    helped = help_with(agent, summary.held)
     pending = [t for t in agent.trials if t.state == TrialState.PENDING]
     counts = ", ".join(f"{n} {state}" for state, n in _counts(agent).items() if n)
     return [
@@ -35,12 +49,40 @@ def show_text(agent: Agent, file: Path) -> list[str]:
         f"site: {setup.site} in the federation {setup.federation}",
         *_changes(setup),
         f"trials: {counts or 'none'} (initial points: {setup.num_initial})",
-        *([best.text(setup.labels)] if best else ["best: no result yet"]),
-        str(helped.guidance),
+        *_best_lines(agent, file, summary),
+        str(summary.held),
         *helped.lines(setup.labels),
         *_link_lines(file),
         *(f"pending: {trial.text(setup.labels)}" for trial in pending),
     ]
+
+
+def _best_lines(agent: Agent, file: Path, summary: Summary) -> list[str]:
+    """Return the recommendation, and what the model has not seen of it."""
+    setup, done = agent.setup, agent.results
+    if not done:
+        return ["best: no result yet"]
+    unseen = summary.unseen(agent.trials)
+    best = agent.recommended()
+    if best is not None:
+        lines = [best.text(setup.labels)]
+    else:
+        observed, keeps = best_single(done, setup.outcomes, agent.goal)
+        none = "" if keeps else "no result keeps the limits yet; "
+        value = setup.labels.outcome(cast(float, observed.value))
+        lines = [
+            f"{none}best single observation: trial {observed.id}, {value} at "
+            f"{setup.labels.values(observed.as_run)}"
+        ]
+    if unseen:
+        ids = ", ".join(map(str, unseen[:MAX_IDS]))
+        more = f" and {len(unseen) - MAX_IDS} more" if len(unseen) > MAX_IDS else ""
+        trials = "trial" if len(unseen) == 1 else "trials"
+        lines.append(
+            f"the model has not seen {trials} {ids}{more} yet: the next ask fits it, "
+            f"or {command('show', file, '--fit')}"
+        )
+    return lines
 
 
 def _changes(setup: Setup) -> list[str]:
@@ -72,10 +114,17 @@ def _link_lines(file: Path) -> list[str]:
     return [f"link: {link.where}, as {link.site} in {link.federation} ({link.role})"]
 
 
-def show_json(agent: Agent, *, trials: bool) -> str:
-    """Return one line of JSON."""
-    setup, helped, best = agent.setup, help_of(agent), agent.best()
-    guidance = helped.guidance
+def show_json(agent: Agent, *, trials: bool, fits: bool) -> str:
+    """Return one line of JSON.
+
+    Args:
+        agent: The agent.
+        trials: Whether every trial is in it.
+        fits: Whether the model is fitted to what was told since it was last there.
+    """
+    setup, summary = agent.setup, agent.summary(fits=fits)
+    held = summary.held
+    helped = help_with(agent, held)
     form: dict[str, Any] = {
         "goal": agent.goal,
         "method": setup.method,
@@ -96,12 +145,13 @@ def show_json(agent: Agent, *, trials: bool) -> str:
         "without": {name: list(gone) for name, gone in setup.without.items()},
         "fixed": dict(setup.fixed),
         "counts": {str(state): n for state, n in _counts(agent).items()},
-        "best": None if best is None else _best_form(best),
+        "best": _best_form(agent),
+        "unseen": summary.unseen(agent.trials),
         "guidance": {
-            "state": str(guidance.state),
-            "reason": guidance.reason,
-            "refusal": guidance.refusal,
-            "weights": dict(guidance.weights),
+            "state": held.state,
+            "reason": held.reason,
+            "refusal": held.refusal,
+            "weights": dict(held.weights),
             **_help_form(helped),
         },
         "pending": [
@@ -115,10 +165,10 @@ def show_json(agent: Agent, *, trials: bool) -> str:
 
 def _help_form(helped: Help) -> dict[str, Any]:
     return {
-        "num_others": helped.num_others,
-        "place": helped.place,
-        "expected": helped.expected,
-        "rank": helped.rank,
+        "num_others": helped.held.num_others,
+        "place": helped.held.place,
+        "expected": helped.held.expected,
+        "rank": helped.held.rank,
         "detours": [
             {
                 "id": detour.trial.id,
@@ -136,23 +186,6 @@ def _help_form(helped: Help) -> dict[str, Any]:
             for name, part in (("guided", helped.guided), ("alone", helped.alone))
         },
     }
-
-
-def trial_form(trial: Trial) -> dict[str, Any]:
-    """Return what was asked as plain data."""
-    return {
-        "id": trial.id,
-        "values": dict(trial.values),
-        "goal": trial.goal,
-        "origin": str(trial.origin),
-        "guided": trial.guided,
-    }
-
-
-def trial_line(trial: Trial, labels: Labels) -> str:
-    """Return what was asked as one line."""
-    values = labels.values(trial.values)
-    return f"trial {trial.id} (goal {trial.goal}, {_how(trial)}): {values}"
 
 
 def print_trials(agent: Agent, console: Console) -> None:
@@ -194,7 +227,7 @@ def _cells(trial: Trial, outcomes: list[str], is_unused: bool) -> list[str]:
     return [
         str(trial.id),
         str(trial.state),
-        _how(trial),
+        how(trial),
         *map(shown_value, trial.as_run.values()),
         "" if trial.value is None else f"{trial.value:.6g}",
         "" if trial.std is None else f"{trial.std:.3g}",
@@ -203,26 +236,28 @@ def _cells(trial: Trial, outcomes: list[str], is_unused: bool) -> list[str]:
     ]
 
 
-def _how(trial: Trial) -> str:
-    return f"{trial.origin}, {'guided' if trial.guided else 'alone'}"
-
-
 def _counts(agent: Agent) -> dict[TrialState, int]:
     return {s: sum(t.state == s for t in agent.trials) for s in TrialState}
 
 
-def _best_form(best: Best) -> dict[str, Any]:
+def _best_form(agent: Agent) -> dict[str, Any] | None:
+    """Return the recommendation; without a mean where the model has seen no result."""
+    if not agent.results:
+        return None
+    best = agent.recommended()
+    observed, keeps = best_single(agent.results, agent.setup.outcomes, agent.goal)
+    trial = observed if best is None else best.trial
     return {
-        "id": best.trial.id,
-        "values": dict(best.values),
-        "mean": best.mean,
-        "std": best.std,
-        "keeps_limits": best.keeps_limits,
+        "id": trial.id,
+        "values": dict(trial.as_run),
+        "mean": None if best is None else best.mean,
+        "std": None if best is None else best.std,
+        "keeps_limits": keeps,
         "observed": {
-            "id": best.observed.id,
-            "values": dict(best.observed.as_run),
-            "value": best.observed.value,
-            "was_lucky": best.observed_was_lucky,
+            "id": observed.id,
+            "values": dict(observed.as_run),
+            "value": observed.value,
+            "was_lucky": best is not None and best.observed_was_lucky,
         },
     }
 

@@ -249,8 +249,8 @@ def ask(
     Asking again before telling gives other points.
     """
     with sentences():
+        from guidefbo.cli.asked import trial_form, trial_line
         from guidefbo.cli.opened import changing, command
-        from guidefbo.cli.show import trial_form, trial_line
 
         if sync:
             from guidefbo.cli.exchanged import sync_before
@@ -360,17 +360,27 @@ def show(
     trials: Annotated[
         bool, typer.Option("--trials", help="List every trial as well.")
     ] = False,
+    fit: Annotated[
+        bool,
+        typer.Option(
+            "--fit", help="Fit the model to what was told since the last ask; slower."
+        ),
+    ] = False,
 ) -> None:
-    """Show where the agent stands; changes nothing."""
+    """Show where the agent stands; changes nothing.
+
+    Of the model this is what it said at the last ask, upload or sync, with the results
+    that it has not seen yet; --fit has it look at them now.
+    """
     with sentences():
         from guidefbo.cli.show import print_trials, show_json, show_text
         from guidefbo.site.agent import Agent
 
-        agent = Agent.load(file)
+        agent = Agent.load(file, knows_method=fit)
         if as_json:
-            _say(show_json(agent, trials=trials))
+            _say(show_json(agent, trials=trials, fits=fit))
             return
-        _say(*show_text(agent, file))
+        _say(*show_text(agent, file, fits=fit))
         if trials:
             print_trials(agent, console)
 

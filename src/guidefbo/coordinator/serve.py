@@ -27,6 +27,8 @@ from guidefbo.server.registry import find_server
 
 SWITCH = 0.0005
 """Seconds that a thread computes before another one gets its turn."""
+OFTEN = 700
+"""New objects after which garbage is looked for: little at a time."""
 KEEP_ALIVE = 30
 """Seconds that an idle connection is kept."""
 BUSY = object()
@@ -54,6 +56,7 @@ def serve(config: Config, ready: Callable[[str], object]) -> None:
     # all letters up for as long as that takes.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(OFTEN)
     app.router.lifespan_context = _folder_beside(desk, config)
     server = _Server(_uvicorn(app, config), ready)
     try:

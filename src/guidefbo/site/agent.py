@@ -19,6 +19,7 @@ from guidefbo.site.as_run import KEEP, accepted, run_of
 from guidefbo.site.book import Book, find_trial, round_of
 from guidefbo.site.outcome import Outcome, check_outcomes
 from guidefbo.site.setup import Setup
+from guidefbo.site.summary import Summary
 from guidefbo.site.trial import Best, Origin, Trial, TrialState, check_told, one_line
 from guidefbo.wire.envelope import Upload
 
@@ -130,6 +131,7 @@ class Agent:
         self._book = Book(setup.space, setup.goal, setup.expire_after, setup.overshoot)
         self._built: Workings | None = None
         self._stored: Stored | None = None
+        self._noted = Summary()
         self._files: dict[Path, str] = {}
         self._held: Path | None = None
 
@@ -169,6 +171,11 @@ class Agent:
         return self._book.trials
 
     @property
+    def results(self) -> list[Trial]:
+        """The trials with a value that lie in the space as it is now, by id."""
+        return self._book.results()
+
+    @property
     def unused(self) -> tuple[int, ...]:
         """Ids of results outside the space as it is now, which are not modelled."""
         used = {trial.id for trial in self._book.results()}
@@ -206,6 +213,22 @@ class Agent:
         from guidefbo.site.guidance import guidance_to_form
 
         return guidance_to_form(self._workings.guidance)
+
+    def summary(self, *, fits: bool = True) -> Summary:
+        """Return what the model says of the data and of the others.
+
+        Args:
+            fits: Whether it is fitted to what was told since; otherwise this is what it
+                said when it was last there, and no model is loaded.
+        """
+        if fits or self._built is not None:
+            self._noted = self._workings.summary(self._noted, fits=fits)
+        held = self._noted.held.aged(self._setup, self._book)
+        return replace(self._noted, held=held)
+
+    def recommended(self) -> Best | None:
+        """Return `best` as the model had it when it was last there; none is loaded."""
+        return self._noted.best_of(self._setup, self._book)
 
     @overload
     def ask(self) -> Trial: ...
@@ -415,7 +438,7 @@ class Agent:
         stored = load_agent(Path(path))
         agent = cls.__new__(cls)
         agent._begin(stored.setup)
-        agent._stored = stored
+        agent._stored, agent._noted = stored, stored.summary
         if knows_method:
             _ = agent._workings
         for trial in stored.trials:

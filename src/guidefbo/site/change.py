@@ -7,15 +7,17 @@ it is never asked, and messages stay as they are.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from guidefbo.core.checks import shown
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.space.changes import changed, difference
 from guidefbo.core.space.form import fingerprint
-from guidefbo.site.guidance import Guidance
 from guidefbo.site.labels import shown_value
 from guidefbo.site.setup import Setup
+
+if TYPE_CHECKING:
+    from guidefbo.site.guidance import Guidance
 
 MAX_VERSIONS = 1000
 """Most versions of a space in one file."""
@@ -106,8 +108,10 @@ def _limit_words(setup: Setup, kind: str, name: str) -> str:
     return f"{name}: only {shown_value(low)} to {labels.one(name, high)}"
 
 
-def held_after(held: Guidance, old: Setup, new: Setup) -> Guidance:
+def held_after(held: "Guidance", old: Setup, new: Setup) -> "Guidance":
     """Return what is held once the space has changed: nothing of another space."""
+    from guidefbo.site.guidance import Guidance
+
     if old.terms == new.terms or held.message is None:
         return held
     return Guidance(reason="the space was changed; the packet held was of the old one")

@@ -78,7 +78,7 @@ def _model_point(
     def decide(packet: Any) -> Point | None:
         x = policy.decide(
             learner.fit(),
-            policy.aim(learner.study, packet),
+            learner.aim(packet),
             round_of(book, setup.num_initial),
             setup.address(book.next_id),
             missing,

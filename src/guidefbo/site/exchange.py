@@ -12,6 +12,7 @@ from guidefbo.site.guidance import Guidance, GuidanceState, is_empty
 from guidefbo.site.judgement import UNLIKELY
 from guidefbo.site.learner import NUMERICAL, Learner
 from guidefbo.site.setup import Setup, door_of
+from guidefbo.site.summary import staleness
 from guidefbo.wire.envelope import Envelope, Packet, Upload, UploadHead
 
 
@@ -69,14 +70,10 @@ def take(
 
 def in_use(held: Guidance, setup: Setup, book: Book) -> Guidance:
     """Return what is held, and whether it is used; nothing is computed."""
-    age = book.results_since(held.since)
-    if held.state == GuidanceState.ACTIVE and age >= setup.packet_lifetime:
-        return replace(
-            held,
-            state=GuidanceState.STALE,
-            reason=f"{age} results came after the upload that the packet answers",
-        )
-    return held
+    why = None
+    if held.state == GuidanceState.ACTIVE:
+        why = staleness(held.since, setup, book)
+    return held if why is None else replace(held, state=GuidanceState.STALE, reason=why)
 
 
 def doubted(held: Guidance, setup: Setup, book: Book) -> Guidance:

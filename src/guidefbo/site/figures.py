@@ -71,7 +71,7 @@ def draw_agent(agent: Agent, path: str | Path | None = None) -> Any:
         title = "importance (from lengthscales)\n± standard error, by refits"
         canvas.draw_shares(bars, *importance.top(MAX_PANELS), title)
     helped = help_of(agent)
-    guidance = helped.guidance
+    guidance = agent.guidance
     words = [_wrapped(line) for line in helped.lines(agent.setup.labels)]
     legend = "\n".join([_legend(agent, len(shown)), *words])
     below.suptitle(legend, fontsize=9, color="0.25")

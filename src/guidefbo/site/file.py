@@ -20,6 +20,7 @@ from guidefbo.core.files import (
 from guidefbo.core.lock import exclusive
 from guidefbo.site.old import renew_guidance, renew_setup
 from guidefbo.site.setup import Setup, door_of
+from guidefbo.site.summary import Held, Summary
 from guidefbo.site.trial import Trial
 from guidefbo.site.trial_form import as_list, as_table, trial_from_form, trial_to_form
 
@@ -59,6 +60,7 @@ def save_agent(
         "version": VERSION,
         "setup": agent.setup.to_form(),
         "guidance": agent.guidance_form(),
+        "summary": agent.summary(fits=False).to_form(),
         "trials": [trial_to_form(trial) for trial in agent.trials],
     }
     text = json.dumps(form, indent=1, allow_nan=False) + "\n"
@@ -117,6 +119,8 @@ class Stored:
     """What is held of the other sites, as it was written."""
     trials: tuple[Trial, ...]
     """Every trial."""
+    summary: Summary
+    """What the model last said."""
     fingerprint: str
     """Of the file's text."""
 
@@ -143,6 +147,7 @@ def load_agent(path: Path) -> Stored:
             knows_method=is_old,
         )
         held = as_table(form["guidance"], "guidance")
+        held = renew_guidance(held, setup) if is_old else held
         trials = [
             trial_from_form(item, k, setup)
             for k, item in enumerate(as_list(form["trials"], "trials"), start=1)
@@ -153,10 +158,23 @@ def load_agent(path: Path) -> Stored:
         return Stored(
             path=path,
             setup=setup,
-            guidance=renew_guidance(held, setup) if is_old else held,
+            guidance=held,
             trials=tuple(trials),
+            summary=_summary(form, held, setup, trials),
             fingerprint=_fingerprint(text),
         )
+
+
+def _summary(
+    form: Mapping[str, Any],
+    held: Mapping[str, Any],
+    setup: Setup,
+    trials: list[Trial],
+) -> Summary:
+    """Return what a file says the model said; earlier files say nothing of it."""
+    if "summary" in form:
+        return Summary.from_form(form["summary"], setup, trials)
+    return Summary(held=Held.from_guidance(held))
 
 
 @contextmanager

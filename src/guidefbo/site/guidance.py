@@ -9,6 +9,7 @@ from guidefbo.agent.side import OTHERS
 from guidefbo.core.checks import require_count, shown
 from guidefbo.core.errors import WireError
 from guidefbo.site.judgement import Judgement
+from guidefbo.site.summary import ACTIVE, NONE, STALE, guidance_text
 from guidefbo.wire.codec import read
 from guidefbo.wire.envelope import Envelope, Packet, PacketHead, Terms
 
@@ -19,11 +20,11 @@ Check = Callable[[Any], None]
 class GuidanceState(StrEnum):
     """Whether guidance is used."""
 
-    NONE = "none"
+    NONE = NONE
     """No packet is held; the agent works alone."""
-    ACTIVE = "active"
+    ACTIVE = ACTIVE
     """A packet is used."""
-    STALE = "stale"
+    STALE = STALE
     """The packet held is too old; the agent works alone."""
     DOUBTED = "doubted"
     """The own data speak against the packet held; the agent works alone."""
@@ -77,11 +78,7 @@ class Guidance:
         return (-1, -1) if self.message is None else self.message.head.order
 
     def __str__(self) -> str:
-        alone = "" if self.state == GuidanceState.ACTIVE else "; working alone"
-        text = f"guidance {self.state}: {self.reason.rstrip('.')}{alone}"
-        if self.refusal is None:
-            return text
-        return f"{text}; the last packet was refused: {self.refusal.rstrip('.')}"
+        return guidance_text(self.state, self.reason, self.refusal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,9 @@ import numpy as np
 from guidefbo.core.space.goal import SIGNS
 from guidefbo.core.space.overshoot import nearest
 from guidefbo.core.space.parameters import Choice, Parameter
-from guidefbo.methods.registry import find_method
 from guidefbo.site.agent import Agent
-from guidefbo.site.guidance import Guidance
 from guidefbo.site.labels import Labels
+from guidefbo.site.summary import Held
 from guidefbo.site.trial import Trial, TrialState
 
 NUM_LAST = 3
@@ -63,16 +62,8 @@ class Surprise:
 class Help:
     """What guidance does at a site."""
 
-    guidance: Guidance
+    held: Held
     """What is held, whether it is used, and what the own data say of it."""
-    num_others: int
-    """From how many other sites it is."""
-    place: dict[str, Any] | None
-    """Where it points, in the site's own units; None where it names no place."""
-    expected: float | None
-    """What the own model expects there."""
-    rank: float | None
-    """The share of the site's own results that this would be better than."""
     detours: tuple[Detour, ...]
     """The last guided questions beside what would have been asked without guidance."""
     guided: Surprise
@@ -84,23 +75,24 @@ class Help:
         """Return the same in sentences; none where nothing was ever held."""
         return [
             *self._held_line(labels),
-            *self.guidance.verdict,
+            *([] if self.held.verdict is None else [self.held.verdict]),
             *self._detour_line(labels),
             *self._surprise_line(),
         ]
 
     def _held_line(self, labels: Labels) -> list[str]:
-        if self.guidance.packet is None:
+        held = self.held
+        if held.order is None:
             return []
-        num = self.num_others
+        num = held.num_others
         text = "the others (1 site)" if num == 1 else f"the others ({num} sites)"
-        if self.place is None:
+        if held.place is None:
             return [f"{text} send a function or a model, which names no place"]
-        text += f" point to {labels.values(self.place)}"
-        if self.expected is not None and self.rank is not None:
+        text += f" point to {labels.values(held.place)}"
+        if held.expected is not None and held.rank is not None:
             text += (
-                f"; your own model expects {labels.outcome(self.expected)} there, "
-                f"better than {100.0 * self.rank:.0f} % of your results"
+                f"; your own model expects {labels.outcome(held.expected)} there, "
+                f"better than {100.0 * held.rank:.0f} % of your results"
             )
         return [text]
 
@@ -138,12 +130,17 @@ def surprise_of(trial: Trial) -> float:
 
 
 def help_of(agent: Agent) -> Help:
-    """Return what guidance does at an agent, which is left as it is."""
-    guidance = agent.guidance
-    head = None if guidance.message is None else guidance.message.head
-    own = 0 if head is None or not head.answers else 1
-    place = _place(agent, guidance)
-    expected, rank = _standing(agent, place)
+    """Return what guidance does at an agent; the model is fitted, if need be."""
+    return help_with(agent, agent.summary().held)
+
+
+def help_with(agent: Agent, held: Held) -> Help:
+    """Return what guidance does at an agent.
+
+    Args:
+        agent: The agent; of the model nothing is asked.
+        held: What is held of the others, and what the model says of that.
+    """
     done = [t for t in agent.trials if t.state == TrialState.DONE and t.basis]
     guided = [
         (t, t.basis.alone)
@@ -151,41 +148,13 @@ def help_of(agent: Agent) -> Help:
         if t.guided and t.basis is not None and t.basis.alone is not None
     ]
     return Help(
-        guidance=guidance,
-        num_others=0 if head is None else max(head.num_uploads - own, 0),
-        place=place,
-        expected=expected,
-        rank=rank,
+        held=held,
         detours=tuple(
             _detour(agent, trial, alone) for trial, alone in guided[-NUM_LAST:]
         ),
         guided=Surprise.of([t for t in done if t.guided]),
         alone=Surprise.of([t for t in done if not t.guided]),
     )
-
-
-def _place(agent: Agent, guidance: Guidance) -> dict[str, Any] | None:
-    read = find_method(agent.setup.method).strategy.place
-    if guidance.packet is None or read is None:
-        return None
-    space = agent.space
-    x = read(guidance.packet, space)
-    return None if x is None else space.from_unit(space.domain.admit(x[None])[0])
-
-
-def _standing(
-    agent: Agent, place: dict[str, Any] | None
-) -> tuple[float | None, float | None]:
-    """Return what the own model expects at a place, and which share that would beat."""
-    fitted = agent.fitted
-    if place is None or fitted is None:
-        return None, None
-    x = agent.space.to_unit(place)
-    mean = fitted.units.to_site(fitted.posterior.predict_mean(x[None]))[0]
-    sign = SIGNS[agent.goal]
-    y = [t.value for t in agent.trials if t.state == TrialState.DONE]
-    beaten = [value is not None and sign * value < mean for value in y]
-    return float(sign * mean), sum(beaten) / len(beaten)
 
 
 def _detour(agent: Agent, trial: Trial, alone: dict[str, Any]) -> Detour:

@@ -16,8 +16,9 @@ from guidefbo.core.threads import single_blas_thread
 from guidefbo.site.book import Book
 from guidefbo.site.guidance import Guidance, GuidanceState
 from guidefbo.site.judgement import Judgement
+from guidefbo.site.keeping import best_single, keeping
 from guidefbo.site.outcome import Outcome
-from guidefbo.site.trial import Best, Trial
+from guidefbo.site.trial import Best
 
 NUMERICAL = (ArithmeticError, np.linalg.LinAlgError, NumericalError)
 """What a computation on difficult data may raise."""
@@ -42,6 +43,7 @@ class Learner:
         self._book = book
         self._fitted: tuple[int, Fitted] | None = None
         self._insight: Any = None
+        self._aimed: list[tuple[Any, Any]] = []
 
     def fit(self) -> Fitted:
         """Return the posterior of what was told so far, fitted once."""
@@ -49,8 +51,13 @@ class Learner:
         if self._fitted is None or self._fitted[0] != told:
             with single_blas_thread():
                 self._fitted = told, self._policy.fit(self._book.data())
-            self._insight = None
+            self._insight, self._aimed = None, []
         return self._fitted[1]
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the posterior of what was told so far is there already."""
+        return self._fitted is not None and self._fitted[0] == self._book.num_told
 
     def study(self) -> Any:
         """Return the strategy's insight into the fit, computed once per fit."""
@@ -58,6 +65,20 @@ class Learner:
         if self._insight is None:
             self._insight = self._policy.study(fitted)
         return self._insight
+
+    def aim(self, packet: Any) -> Any:
+        """Return what the strategy makes of a packet, computed once per fit.
+
+        Args:
+            packet: The body of a packet, None to work alone.
+        """
+        self.fit()
+        for known, aimed in self._aimed:
+            if known is packet:
+                return aimed
+        aimed = self._policy.aim(self.study, packet)
+        self._aimed.append((packet, aimed))
+        return aimed
 
     def limits(self) -> Limits | None:
         """Return the models of the outcomes that were measured, fitted once."""
@@ -76,8 +97,8 @@ class Learner:
         with single_blas_thread():
             each = tuple(self._policy.limit(model.fit(data)) for data in measured)
         done = self._book.results()
-        measured = np.array([self._keeps(trial) for trial in done])
-        return Limits.of(each, self._book.points(done), measured)
+        measured, is_kept = keeping(done, self._outcomes)
+        return Limits.of(each, self._book.points(done), measured & is_kept)
 
     @property
     def fitted(self) -> Fitted | None:
@@ -112,8 +133,7 @@ class Learner:
             return None
         try:
             with single_blas_thread():
-                aimed = self._policy.aim(self.study, held.packet)
-                weights = dict(self._policy.judgement(aimed))
+                weights = dict(self._policy.judgement(self.aim(held.packet)))
         except NUMERICAL:
             return None
         if len(weights) < 2:
@@ -128,30 +148,32 @@ class Learner:
         sign = SIGNS[goal]
         y = self._book.data().y
         # Without a model the observations themselves are all there is to go by.
-        mean, std = y, np.zeros(len(y))
-        if fitted := self.fitted:
+        mean, fitted = y, self.fitted
+        if fitted is not None:
             gp, _, units = fitted
-            predicted, spread = gp.predict(gp.X)
-            mean = units.to_site(predicted)
-            std = spread / units.slope(mean)
-        keeps = np.array([self._keeps(trial) for trial in done])
-        if keeps.any():
-            near, surely = keeps, self._keeps_surely(keeps)
-        else:
-            # As far from the limits as what is nearest to them.
-            excess = np.array([self._excess(trial) for trial in done])
-            near = surely = excess <= excess.min()
-        mean = np.where(surely, mean, -np.inf)
-        k, seen = int(np.argmax(mean)), int(np.argmax(np.where(near, y, -np.inf)))
+            mean = units.to_site(gp.predict_mean(gp.X))
+        near, is_kept = keeping(done, self._outcomes)
+        surely = self._keeps_surely(near) if is_kept else near
+        k = int(np.argmax(np.where(surely, mean, -np.inf)))
+        observed, _ = best_single(done, self._outcomes, goal)
+        std = None
+        if np.ptp(y) > 0.0:
+            std = 0.0 if fitted is None else self._spread(fitted, k, float(mean[k]))
         return Best(
             goal=goal,
             trial=done[k],
             mean=sign * float(mean[k]),
-            std=float(std[k]) if np.ptp(y) > 0.0 else None,
-            observed=done[seen],
-            keeps_limits=bool(keeps.any()),
-            observed_was_lucky=not bool(surely[seen]),
+            std=std,
+            observed=observed,
+            keeps_limits=is_kept,
+            observed_was_lucky=not bool(surely[done.index(observed)]),
         )
+
+    def _spread(self, fitted: Fitted, k: int, mean: float) -> float:
+        """Return the standard deviation of a result's mean, in the site's units."""
+        gp, _, units = fitted
+        _, std = gp.predict(gp.X[k : k + 1])
+        return float((std / units.slope(np.array([mean])))[0])
 
     def _keeps_surely(self, measured: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the results that keep the limits also as the models have it."""
@@ -160,19 +182,3 @@ class Learner:
         except NUMERICAL:
             return measured
         return measured if limits is None else limits.kept
-
-    def _keeps(self, trial: Trial) -> bool:
-        """Whether all outcomes of a trial were measured and keep their limits."""
-        return self._excess(trial) <= 0.0
-
-    def _excess(self, trial: Trial) -> float:
-        """Return how far a trial is from its limits, relative to their size.
-
-        At most 0 where all are kept, and endless where one was not measured.
-        """
-        excess = 0.0
-        for outcome in self._outcomes:
-            value = trial.outcomes.get(outcome.name)
-            miss = np.inf if value is None else -outcome.slack(value)
-            excess += max(miss, 0.0) / max(abs(outcome.limit), 1e-12)
-        return excess

@@ -13,6 +13,8 @@ from guidefbo.site.exchange import doubted, in_use, take, upload_of
 from guidefbo.site.guidance import Guidance
 from guidefbo.site.learner import Learner
 from guidefbo.site.setup import Setup
+from guidefbo.site.summary import Summary
+from guidefbo.site.summing_up import carried_over, sum_up
 from guidefbo.wire.envelope import Upload
 
 
@@ -44,6 +46,17 @@ class Workings:
         held = self.in_use
         held = replace(held, judgement=self.learner.judgement(held))
         return doubted(held, self._setup, self._book)
+
+    def summary(self, former: Summary, *, fits: bool) -> Summary:
+        """Return what the model says of the data and of the others.
+
+        Args:
+            former: What it said when it was last there.
+            fits: Whether it is fitted for this, where it has not been.
+        """
+        if fits or self.learner.is_fitted:
+            return sum_up(self._setup, self._book, self.learner, self.judged)
+        return carried_over(former, self._setup, self.in_use)
 
     def next_point(self) -> Chosen:
         """Return the next question."""
