@@ -545,7 +545,7 @@ def test_help_teaches_with_an_example(call, monkeypatch, name, teaches):
 
 TELLER = """
 import sys
-from guidefbo.cli.app import app, only
+from guidefbo.cli.app import app
 print("ready", flush=True)
 sys.stdin.readline()
 for k in range(20):
