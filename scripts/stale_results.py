@@ -31,6 +31,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "activity-speed.md": ("problems/realworld/softmax.py",),
     "adapters.md": (*SITE, "connect", "integrations"),
     "ask.md": SITE,
+    "big-sites.md": ("agent", "core", "problems/synthetic"),
     "commands.md": (*SITE, "cli"),
     "constrained.md": SITE,
     "consensus-groups.md": METHODS,

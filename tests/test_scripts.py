@@ -271,6 +271,21 @@ def test_constrained_beside_botorch_and_optuna(tmp_path):
     check_table(tmp_path / "constrained.md", 4 * 4)
 
 
+def test_big_sites_runs_small(run, tmp_path):
+    words = ("--results", "30", "--most", "15", "--seeds", 1, "--write")
+    run("benchmarks/big_sites.py", *words, "--out", tmp_path)
+    text = (tmp_path / "big-sites.md").read_text()
+    some, full = (
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in text.splitlines()
+        if line.startswith("| 30 ")
+    )
+    assert some[:2] == ["30", "15"]
+    assert full[1] == "all"
+    # Beside itself a fit to all results is no better and no worse.
+    assert full[3:] == ["+0.0000 ± 0.0000", "1.000 ± 0.000", "1.000 ± 0.000"]
+
+
 COMMANDS = ("benchmarks/commands.py", "--results", 5, "--repeats", 1, "--write")
 
 

@@ -20,8 +20,10 @@ MIN_NOISE_VARIANCE = 1e-6
 """Floor of a known noise variance, in model units: exact data still need a factor."""
 MAX_NOISE_STD = 1e6
 """Ceiling of a known standard deviation, in model units."""
-MAX_FIT = 1000
-"""Most observations the hyperparameters are fitted to; the posterior uses them all."""
+MAX_FIT = 750
+"""Most observations the hyperparameters are fitted to; the posterior uses them all. The
+fit is cubic in their number, and a fit to more is hardly better: see big-sites.md among
+the results."""
 
 
 class Fitted(NamedTuple):
@@ -64,6 +66,8 @@ class Model:
     """Box of the hyperparameters."""
     groups: Indices | None = None
     """Which coordinates share a lengthscale; None: none do."""
+    most: int = MAX_FIT
+    """Most observations the hyperparameters are fitted to."""
 
     def fit(self, data: Dataset) -> Fitted:
         """Choose units, fit the hyperparameters and condition on the data."""
@@ -80,7 +84,7 @@ class Model:
                 # Tempering shrinks the noise of bad values with the values.
                 own_noise = noise_of_each(own_noise, known)
         # Beyond that many, ones evenly spread over the record will do.
-        count = min(len(data), MAX_FIT)
+        count = min(len(data), self.most)
         rows = np.linspace(0, len(data) - 1, count).round().astype(np.intp)
         hyper = fit(
             scaled.X[rows],

@@ -10,7 +10,7 @@ close to an optimum it is wrong.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
@@ -107,6 +107,19 @@ class Aimed:
     """Where the optimum is, as far as the own data tell."""
     told: Place
     """The same from own and received estimates; without a packet the own one."""
+    refits: dict[str, Candidate] = field(default_factory=dict[str, Candidate])
+    """Models that were decided on, fitted again once for all questions."""
+
+    def refitted(self, chosen: Candidate, model: Model) -> Candidate:
+        """Return a model with the process beside its trend fitted again.
+
+        Args:
+            chosen: One of the candidates.
+            model: Priors and limits of the hyperparameters.
+        """
+        if chosen.name not in self.refits:
+            self.refits[chosen.name] = chosen.refitted(model)
+        return self.refits[chosen.name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +219,7 @@ class ShapeAgent:
         if packet is None:
             packet = self.aimed(self.study(posterior), self.nothing)
         chosen = packet.candidates[self.choose(packet.weights, address.at("model"))]
-        model = chosen.refitted(self.model).on(posterior)
+        model = packet.refitted(chosen, self.model).on(posterior)
         if len(self.features.options):
             # What is good of the numbers with one option need not be with another:
             # whoever dwells at one place tries too few options.
