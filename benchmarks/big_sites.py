@@ -1,6 +1,6 @@
 """What it costs a site with thousands of results to fit its model to some of them.
 
-    python benchmarks/big_sites.py [--results 1000,2000] [--most 250,500,1000] [--write]
+    python benchmarks/big_sites.py [--results 1000,2000] [--most 500,750,1000] [--write]
 
 The posterior of a site always uses all results. Its hyperparameters are fitted to at
 most so many, evenly spread over the record: a fit is cubic in their number. Here the
@@ -168,7 +168,7 @@ def rows(n: int, sizes: Sequence[int], seeds: Sequence[int]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--results", default="1000,2000", help="of a site")
-    parser.add_argument("--most", default="250,500,1000", help="that a fit uses")
+    parser.add_argument("--most", default="500,750,1000", help="that a fit uses")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--write", action="store_true", help="write big-sites.md")

@@ -207,6 +207,7 @@ def test_settings_reach_the_parts():
         sampler="exact",
         covariance="full",
         intervention="uniform",
+        starts="centers",
         packet_size=11,
     )
     assert chosen.build(**build) == GuideAgent(
@@ -219,6 +220,7 @@ def test_settings_reach_the_parts():
         max_strength=2.5,
         lcb_coefficient=0.5,
         packet_size=11,
+        starts_at_centers=True,
     )
     single = GuideSettings(belief="single-gaussian", covariance="full").build(**build)
     assert single.belief == SingleGaussian(is_full=True)

@@ -14,7 +14,7 @@ from guidefbo.agent.decision.search import maximise_acquisition
 from guidefbo.agent.loop import RoundAgent
 from guidefbo.agent.missing import Missing
 from guidefbo.agent.policy import best_points
-from guidefbo.agent.side import Alone, Pointing
+from guidefbo.agent.side import Alone, Pointing, Starting
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.model import Fitted, Model
 from guidefbo.agent.surrogate.priors import Priors
@@ -165,15 +165,36 @@ def test_a_narrow_field_is_found_among_steps():
 
 # Who points nowhere.
 
-POINTING = ("consensus-", "shape-", "shared-data-", "trend-")
+POINTING = ("consensus-", "guide-", "shape-", "shared-data-", "trend-")
 
 
 @pytest.mark.parametrize("method", method_names())
 def test_who_points(method):
-    """Four strategies: the others search as they always did."""
+    """Five strategies, GUIDE only if told to: the others search as they always did."""
     side = policy_of(Domain.box(2), method).side
     assert isinstance(side, Pointing) == method.startswith(POINTING)
+    assert isinstance(side, Starting) == method.startswith("placebo-")
     assert isinstance(side, Alone) == method.startswith(("shape-", "trend-"))
+
+
+@pytest.mark.parametrize("start", ["none", "centers"])
+def test_guide_and_the_control_start_at_centers_if_told_to(start, starts):
+    """What consensus does anyhow, so that the three can be compared like for like."""
+    X, y = make_data(9, 2)
+    body = packet(2, 0.8)
+    for method, heard, centers in (
+        ("guide-ucb", body, body.components.centers.tolist()),
+        ("placebo-ucb", None, [[0.5, 0.5]]),
+    ):
+        found = find_method(method)
+        policy = found.policy({"starts": start}, Domain.box(2), MODEL)
+        agent = RoundAgent(
+            agent_id=0, data=Dataset(X=X, y=y), policy=policy, streams=Streams(0)
+        )
+        if heard is not None:
+            agent.receive(heard)
+        agent.ask()
+        assert starts[-1].tolist() == (centers if start == "centers" else [])
 
 
 # Who looks somewhere without a packet.

@@ -50,8 +50,11 @@ def test_settings_reach_the_parts():
     build = (Domain.box(2), MODEL, SearchSettings())
     assert PlaceboSettings().build(*build) == PLACEBO
     chosen = PlaceboSettings(
-        intervention="uniform", schedule="constant", max_strength=3.0
+        intervention="uniform", schedule="constant", max_strength=3.0, starts="centers"
     )
     assert chosen.build(*build) == PlaceboAgent(
-        intervention=UniformScaling.averaging, schedule=constant, max_strength=3.0
+        intervention=UniformScaling.averaging,
+        schedule=constant,
+        max_strength=3.0,
+        start=(0.5, 0.5),
     )

@@ -24,6 +24,7 @@ def study(**changes):
     [
         ("main", 12 * 12 * 3 * 10),
         ("offcentre", 15 * 12 * 3 * 10 * 2),
+        ("offcentre-matched", (9 + 2) * 12 * 3 * 5 * 2),
         ("ablation", 7 * 4 * 2 * 10),
         # Four grids of 5 + 5 + 4 + 5 values, the default once instead of four times.
         ("sensitivity", (5 + 5 + 4 + 5 - 3) * 2 * 10),

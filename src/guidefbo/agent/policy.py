@@ -24,7 +24,15 @@ from guidefbo.agent.decision.search import (
 )
 from guidefbo.agent.decision.steep import maximise_steep
 from guidefbo.agent.missing import Missing, imagine
-from guidefbo.agent.side import AgentSide, Aiming, Alone, Judging, Pointing, Studying
+from guidefbo.agent.side import (
+    AgentSide,
+    Aiming,
+    Alone,
+    Judging,
+    Pointing,
+    Starting,
+    Studying,
+)
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.model import Fitted, Model
 from guidefbo.agent.surrogate.posterior import Posterior
@@ -187,9 +195,11 @@ class Policy:
         return Limit(posterior=posterior, threshold=threshold)
 
     def _landmarks(self, aimed: Any) -> Points:
-        """Return the places a packet names, brought into the domain."""
+        """Return where the search starts as well, brought into the domain."""
         places = None
-        if aimed is not None and isinstance(self.side, Pointing):
+        if isinstance(self.side, Starting):
+            places = self.side.starts
+        elif aimed is not None and isinstance(self.side, Pointing):
             places = self.side.landmarks(aimed)
         if places is None:
             return np.empty((0, self.domain.dim))

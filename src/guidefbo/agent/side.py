@@ -145,3 +145,13 @@ class Pointing(Protocol):
         away from it the field has no slope to climb.
         """
         ...
+
+
+@runtime_checkable
+class Starting(Protocol):
+    """A strategy that knows where the search should start, whatever it has heard."""
+
+    @property
+    def starts(self) -> Points | None:
+        """One row a place; None: nowhere in particular."""
+        ...

@@ -20,7 +20,7 @@ from guidefbo.site.helping import Help, help_with
 from guidefbo.site.keeping import best_single
 from guidefbo.site.labels import Labels, shown_value
 from guidefbo.site.setup import Setup
-from guidefbo.site.summary import Summary
+from guidefbo.site.summary import ACTIVE, Summary
 from guidefbo.site.trial import Trial, TrialState
 from guidefbo.site.trial_form import record_to_form
 
@@ -34,7 +34,7 @@ def show_text(agent: Agent, file: Path, *, fits: bool) -> list[str]:
     Args:
         agent: The agent.
         file: Where it is.
-        fits: Whether the model is fitted to what was told since it was last there.
+        fits: Whether the model is fitted to what was told since it last was.
     """
     setup, summary = agent.setup, agent.summary(fits=fits)
     helped = help_with(agent, summary.held)
@@ -49,40 +49,47 @@ def show_text(agent: Agent, file: Path, *, fits: bool) -> list[str]:
         f"site: {setup.site} in the federation {setup.federation}",
         *_changes(setup),
         f"trials: {counts or 'none'} (initial points: {setup.num_initial})",
-        *_best_lines(agent, file, summary),
+        *_best_lines(agent),
         str(summary.held),
         *helped.lines(setup.labels),
+        *_unseen_lines(agent, file, summary),
         *_link_lines(file),
         *(f"pending: {trial.text(setup.labels)}" for trial in pending),
     ]
 
 
-def _best_lines(agent: Agent, file: Path, summary: Summary) -> list[str]:
-    """Return the recommendation, and what the model has not seen of it."""
+def _best_lines(agent: Agent) -> list[str]:
+    """Return the recommendation, or the best result where the model has none."""
     setup, done = agent.setup, agent.results
     if not done:
         return ["best: no result yet"]
-    unseen = summary.unseen(agent.trials)
     best = agent.recommended()
     if best is not None:
-        lines = [best.text(setup.labels)]
-    else:
-        observed, keeps = best_single(done, setup.outcomes, agent.goal)
-        none = "" if keeps else "no result keeps the limits yet; "
-        value = setup.labels.outcome(cast(float, observed.value))
-        lines = [
-            f"{none}best single observation: trial {observed.id}, {value} at "
-            f"{setup.labels.values(observed.as_run)}"
-        ]
-    if unseen:
+        return [best.text(setup.labels)]
+    observed, keeps = best_single(done, setup.outcomes, agent.goal)
+    none = "" if keeps else "no result keeps the limits yet; "
+    value = setup.labels.outcome(cast(float, observed.value))
+    return [
+        f"{none}best single observation: trial {observed.id}, {value} at "
+        f"{setup.labels.values(observed.as_run)}"
+    ]
+
+
+def _unseen_lines(agent: Agent, file: Path, summary: Summary) -> list[str]:
+    """Return what the model has not looked at, and how to have it look."""
+    parts: list[str] = []
+    if unseen := summary.unseen(agent.results):
         ids = ", ".join(map(str, unseen[:MAX_IDS]))
         more = f" and {len(unseen) - MAX_IDS} more" if len(unseen) > MAX_IDS else ""
-        trials = "trial" if len(unseen) == 1 else "trials"
-        lines.append(
-            f"the model has not seen {trials} {ids}{more} yet: the next ask fits it, "
-            f"or {command('show', file, '--fit')}"
-        )
-    return lines
+        parts.append(f"{'trial' if len(unseen) == 1 else 'trials'} {ids}{more}")
+    if summary.held.state == ACTIVE and not summary.held.is_seen and agent.results:
+        parts.append("the newest packet")
+    if not parts:
+        return []
+    return [
+        f"the model has not seen {' and '.join(parts)} yet; have it look: "
+        f"{command('show', file, '--fit')}"
+    ]
 
 
 def _changes(setup: Setup) -> list[str]:
@@ -120,7 +127,7 @@ def show_json(agent: Agent, *, trials: bool, fits: bool) -> str:
     Args:
         agent: The agent.
         trials: Whether every trial is in it.
-        fits: Whether the model is fitted to what was told since it was last there.
+        fits: Whether the model is fitted to what was told since it last was.
     """
     setup, summary = agent.setup, agent.summary(fits=fits)
     held = summary.held
@@ -146,11 +153,12 @@ def show_json(agent: Agent, *, trials: bool, fits: bool) -> str:
         "fixed": dict(setup.fixed),
         "counts": {str(state): n for state, n in _counts(agent).items()},
         "best": _best_form(agent),
-        "unseen": summary.unseen(agent.trials),
+        "unseen": summary.unseen(agent.results),
         "guidance": {
             "state": held.state,
             "reason": held.reason,
             "refusal": held.refusal,
+            "is_seen": held.is_seen,
             "weights": dict(held.weights),
             **_help_form(helped),
         },

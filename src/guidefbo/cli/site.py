@@ -369,8 +369,8 @@ def show(
 ) -> None:
     """Show where the agent stands; changes nothing.
 
-    Of the model this is what it said at the last ask, upload or sync, with the results
-    that it has not seen yet; --fit has it look at them now.
+    Of the model this is what it said when it was last asked for a point, with the
+    results that it has not seen yet; --fit has it look at them now.
     """
     with sentences():
         from guidefbo.cli.show import print_trials, show_json, show_text

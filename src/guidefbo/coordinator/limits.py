@@ -50,7 +50,7 @@ def network_of(address: str) -> str:
 
 
 class Buckets:
-    """So many requests a second of each caller, and a second's worth at once."""
+    """So many requests a second of each caller; a second's worth, or four, at once."""
 
     def __init__(
         self, *, rate: float, clock: Callable[[], float] = time.monotonic

@@ -3,6 +3,7 @@
 It can be saved and loaded between calls.
 """
 
+import json
 import os
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -219,15 +220,25 @@ class Agent:
 
         Args:
             fits: Whether it is fitted to what was told since; otherwise this is what it
-                said when it was last there, and no model is loaded.
+                said when it was last fitted, and no model is loaded for it.
         """
         if fits or self._built is not None:
             self._noted = self._workings.summary(self._noted, fits=fits)
         held = self._noted.held.aged(self._setup, self._book)
         return replace(self._noted, held=held)
 
+    def summary_form(self) -> Mapping[str, Any]:
+        """Return what the model last said as plain data, for the file."""
+        try:
+            form = self.summary(fits=False).to_form()
+            json.dumps(form, allow_nan=False)
+        except Exception:
+            # Nothing that a strategy computes here may keep results from being saved.
+            form = Summary().to_form()
+        return form
+
     def recommended(self) -> Best | None:
-        """Return `best` as the model had it when it was last there; none is loaded."""
+        """Return `best` as of the last `summary`; the model is not asked."""
         return self._noted.best_of(self._setup, self._book)
 
     @overload

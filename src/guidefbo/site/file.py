@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -60,7 +60,7 @@ def save_agent(
         "version": VERSION,
         "setup": agent.setup.to_form(),
         "guidance": agent.guidance_form(),
-        "summary": agent.summary(fits=False).to_form(),
+        "summary": agent.summary_form(),
         "trials": [trial_to_form(trial) for trial in agent.trials],
     }
     text = json.dumps(form, indent=1, allow_nan=False) + "\n"
@@ -171,10 +171,17 @@ def _summary(
     setup: Setup,
     trials: list[Trial],
 ) -> Summary:
-    """Return what a file says the model said; earlier files say nothing of it."""
-    if "summary" in form:
+    """Return what a file says the model said.
+
+    Earlier files say nothing of it, and somebody may have changed the results by hand:
+    then there is what the guidance says, or nothing.
+    """
+    damaged = (FedBOError, KeyError, ValueError, TypeError)
+    with suppress(*damaged):
         return Summary.from_form(form["summary"], setup, trials)
-    return Summary(held=Held.from_guidance(held))
+    with suppress(*damaged):
+        return Summary(held=Held.from_guidance(held))
+    return Summary()
 
 
 @contextmanager

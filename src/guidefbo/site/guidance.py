@@ -9,7 +9,7 @@ from guidefbo.agent.side import OTHERS
 from guidefbo.core.checks import require_count, shown
 from guidefbo.core.errors import WireError
 from guidefbo.site.judgement import Judgement
-from guidefbo.site.summary import ACTIVE, NONE, STALE, guidance_text
+from guidefbo.site.summary import ACTIVE, DOUBTED, NONE, STALE, guidance_text
 from guidefbo.wire.codec import read
 from guidefbo.wire.envelope import Envelope, Packet, PacketHead, Terms
 
@@ -26,7 +26,7 @@ class GuidanceState(StrEnum):
     """A packet is used."""
     STALE = STALE
     """The packet held is too old; the agent works alone."""
-    DOUBTED = "doubted"
+    DOUBTED = DOUBTED
     """The own data speak against the packet held; the agent works alone."""
 
 

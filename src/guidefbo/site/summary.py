@@ -1,7 +1,8 @@
-"""What the model said of a site when it last saw its data: kept in the agent's file.
+"""What the model said of a site when it was last fitted: kept in the agent's file.
 
 To show it again takes neither the model nor the method, whose loading takes longer than
-all the rest of a command.
+all the rest of a command. It is kept for that alone: a summary that cannot be read is
+let go, and the results stay.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,12 +18,12 @@ from guidefbo.core.checks import (
 )
 from guidefbo.core.errors import DataError
 from guidefbo.site.book import Book
-from guidefbo.site.keeping import best_single
+from guidefbo.site.keeping import best_single, keeping
 from guidefbo.site.setup import Setup
-from guidefbo.site.trial import Best, Trial, TrialState
+from guidefbo.site.trial import Best, Trial, TrialState, one_line
 
-NONE, ACTIVE, STALE = "none", "active", "stale"
-"""States of guidance that are known without the model."""
+NONE, ACTIVE, STALE, DOUBTED = "none", "active", "stale", "doubted"
+"""States of guidance."""
 MAX_TEXT = 2_000
 """Longest sentence that is kept."""
 MAX_MODELS = 20
@@ -42,7 +43,9 @@ class Held:
     since: int = 0
     """How many things had been told when the site made what the packet answers."""
     order: tuple[int, int] | None = None
-    """Which packet it is; None: there is none, or it is empty."""
+    """Which packet it is; None: there is none, it is empty, or it was not read."""
+    is_seen: bool = False
+    """Whether the model has looked at this packet."""
     num_others: int = 0
     """From how many other sites it is."""
     place: dict[str, Any] | None = None
@@ -63,17 +66,12 @@ class Held:
         """Return the same with what was found of this packet before, if anything.
 
         Args:
-            former: What was held when the model was last there.
+            former: What was held when the model was last fitted.
         """
-        if former.order != self.order or former.state != self.state:
+        is_same = self.order is not None and former.order == self.order
+        if not is_same or self.state != ACTIVE or former.state not in (ACTIVE, DOUBTED):
             return self
-        return replace(
-            self,
-            weights=former.weights,
-            verdict=former.verdict,
-            expected=former.expected,
-            rank=former.rank,
-        )
+        return replace(former, refusal=self.refusal)
 
     def aged(self, setup: Setup, book: Book) -> "Held":
         """Return the same, out of use where too many results came since.
@@ -82,16 +80,21 @@ class Held:
             setup: Knows how long a packet is used.
             book: All trials.
         """
-        why = staleness(self.since, setup, book) if self.state == ACTIVE else None
-        return self if why is None else replace(self, state=STALE, reason=why)
+        why = None if self.state == NONE else staleness(self.since, setup, book)
+        if why is None:
+            return self
+        return replace(self, state=STALE, reason=why, weights={}, verdict=None)
 
     @classmethod
     def from_guidance(cls, form: Mapping[str, Any]) -> Self:
         """Return as much as the guidance in a file says; its packet is not read."""
+        state, refusal = form["state"], form["refusal"]
+        if state not in (NONE, ACTIVE, STALE, DOUBTED):
+            raise DataError(f"expected a state of guidance, got {shown(state)}.")
         return cls(
-            state=_text(form["state"]),
-            reason=_text(form["reason"]),
-            refusal=None if form["refusal"] is None else _text(form["refusal"]),
+            state=state,
+            reason=sentence(form["reason"]),
+            refusal=None if refusal is None else sentence(refusal),
             since=require_count("since", form["since"], 0),
         )
 
@@ -102,18 +105,18 @@ class Held:
         if len(weights) > MAX_MODELS:
             raise DataError(f"expected at most {MAX_MODELS} weights.")
         for name, weight in weights.items():
-            _text(name)
-            require_share(name, weight)
+            require_share(sentence(name), weight)
         place, rank = form["place"], form["rank"]
         if rank is not None:
             require_share("rank", rank)
         return replace(
             cls.from_guidance(form),
             order=_order(form["order"]),
+            is_seen=form["is_seen"] is True,
             num_others=require_count("num_others", form["num_others"], 0),
             place=None if place is None else setup.space.clean(place),
             weights=weights,
-            verdict=None if form["verdict"] is None else _text(form["verdict"]),
+            verdict=None if form["verdict"] is None else sentence(form["verdict"]),
             expected=_number(form["expected"]),
             rank=rank,
         )
@@ -136,25 +139,28 @@ class Summary:
     held: Held = field(default_factory=Held)
     """What is held of the others, and what the model says of that."""
 
-    def unseen(self, trials: Sequence[Trial]) -> list[int]:
-        """Return the ids of what was told after the model was fitted."""
-        return [
-            t.id
-            for t in trials
-            if any(record.order > self.told for record in t.records)
-        ]
+    def unseen(self, results: Sequence[Trial]) -> list[int]:
+        """Return the ids of results that were told after the model was fitted."""
+        return [trial.id for trial in results if not self._has_seen(trial)]
+
+    def _has_seen(self, trial: Trial) -> bool:
+        return bool(trial.records) and trial.records[-1].order <= self.told
 
     def best_of(self, setup: Setup, book: Book) -> Best | None:
-        """Return the recommendation, None where the model has seen no result of now.
+        """Return the recommendation, None where what was told since has undone it.
 
-        Beside it stands the best single observation, of all that was told.
+        It was corrected, say, or a result has come that keeps the limits, and it does
+        not. Beside it stands the best single observation, of all that was told.
         """
         if self.best is None or self.best not in book:
             return None
         done, trial = book.results(), book[self.best]
-        if trial not in done:
+        if trial not in done or not self._has_seen(trial):
             return None
-        observed, keeps = best_single(done, setup.outcomes, setup.goal)
+        near, keeps = keeping(done, setup.outcomes)
+        if not near[done.index(trial)]:
+            return None
+        observed, _ = best_single(done, setup.outcomes, setup.goal)
         return Best(
             goal=setup.goal,
             trial=trial,
@@ -180,6 +186,7 @@ class Summary:
                 "refusal": held.refusal,
                 "since": held.since,
                 "order": None if held.order is None else list(held.order),
+                "is_seen": held.is_seen,
                 "num_others": held.num_others,
                 "place": None if held.place is None else dict(held.place),
                 "weights": dict(held.weights),
@@ -199,19 +206,20 @@ class Summary:
             trials: Every trial.
         """
         form = _table(form, "a summary")
+        last = max((r.order for t in trials for r in t.records), default=0)
         for name in ("best", "lucky"):
             if form[name] is not None:
                 k = require_count(name, form[name], 1, len(trials))
                 if trials[k - 1].state == TrialState.PENDING:
                     raise DataError(f"expected a trial with a result as {name}.")
-        mean = _number(form["mean"])
-        if mean is None:
-            raise DataError("expected a mean.")
+        mean, std = _number(form["mean"]), _number(form["std"])
+        if mean is None or (std is not None and std < 0.0):
+            raise DataError("expected a mean, and a standard deviation of at least 0.")
         return cls(
-            told=require_count("told", form["told"], 0),
+            told=require_count("told", form["told"], 0, last),
             best=form["best"],
             mean=mean,
-            std=_number(form["std"]),
+            std=std,
             lucky=form["lucky"],
             held=Held.from_form(_table(form["held"], "held"), setup),
         )
@@ -255,10 +263,14 @@ def _order(value: Any) -> tuple[int, int] | None:
     return first, second
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > MAX_TEXT or not is_plain_text(value):
+def sentence(value: Any) -> str:
+    """Return a text that can be printed in one line, cut where it is too long."""
+    if not isinstance(value, str):
         raise DataError(f"expected a sentence, got {shown(value)}.")
-    return value
+    line = one_line(value)
+    if not is_plain_text(line):
+        raise DataError(f"expected a sentence, got {shown(value)}.")
+    return line[:MAX_TEXT]
 
 
 def _number(value: Any) -> float | None:

@@ -11,14 +11,14 @@ from guidefbo.site.book import Book
 from guidefbo.site.guidance import Guidance
 from guidefbo.site.learner import Learner
 from guidefbo.site.setup import Setup
-from guidefbo.site.summary import Held, Summary
+from guidefbo.site.summary import Held, Summary, sentence
 
 
 def carried_over(former: Summary, setup: Setup, guidance: Guidance) -> Summary:
     """Return what the model said before, with what is held now.
 
     Args:
-        former: The summary of when it was last fitted.
+        former: What it said when it was last fitted.
         setup: The agent's configuration.
         guidance: What is held now.
     """
@@ -35,14 +35,15 @@ def sum_up(setup: Setup, book: Book, learner: Learner, guidance: Guidance) -> Su
         learner: The model.
         guidance: What is held, with the judgement of the own data.
     """
-    held, best = _held(setup, guidance), learner.best(setup.goal)
+    held = replace(_held(setup, guidance), is_seen=True)
+    best = learner.best(setup.goal)
     fitted = None if best is None else learner.fitted
     if held.place is not None and fitted is not None:
         expected, rank = _standing(setup, book, fitted, held.place)
         if isfinite(expected):
             held = replace(held, expected=expected, rank=rank)
     if best is None or not isfinite(best.mean):
-        return Summary(held=held)
+        return Summary(told=book.num_told, held=held)
     return Summary(
         told=book.num_told,
         best=best.trial.id,
@@ -56,17 +57,18 @@ def sum_up(setup: Setup, book: Book, learner: Learner, guidance: Guidance) -> Su
 def _held(setup: Setup, guidance: Guidance) -> Held:
     head = None if guidance.message is None else guidance.message.head
     own = 0 if head is None or not head.answers else 1
+    verdict = guidance.verdict
     has_packet = head is not None and guidance.packet is not None
     return Held(
         state=str(guidance.state),
-        reason=guidance.reason,
-        refusal=guidance.refusal,
+        reason=sentence(guidance.reason),
+        refusal=None if guidance.refusal is None else sentence(guidance.refusal),
         since=guidance.since,
         order=head.order if head is not None and has_packet else None,
         num_others=0 if head is None else max(head.num_uploads - own, 0),
         place=_place(setup, guidance),
-        weights=dict(guidance.weights),
-        verdict=None if guidance.judgement is None else str(guidance.judgement),
+        weights={n: min(max(w, 0.0), 1.0) for n, w in guidance.weights.items()},
+        verdict=sentence(verdict[0]) if verdict else None,
     )
 
 

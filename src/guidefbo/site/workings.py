@@ -51,7 +51,7 @@ class Workings:
         """Return what the model says of the data and of the others.
 
         Args:
-            former: What it said when it was last there.
+            former: What it said when it was last fitted.
             fits: Whether it is fitted for this, where it has not been.
         """
         if fits or self.learner.is_fitted:

@@ -8,3 +8,6 @@ INTERVENTIONS: MappingProxyType[str, Intervention] = MappingProxyType(
     {"local": LocalScaling.widening, "uniform": UniformScaling.averaging}
 )
 """Where the uncertainty grows."""
+
+STARTS = MappingProxyType({"none": False, "centers": True})
+"""Whether the search starts at the centres of components as well."""

@@ -19,6 +19,7 @@ from guidefbo.agent.guidance.schedule import Schedule
 from guidefbo.agent.paths.maximise import Sampler
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.core.arrays import Points
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
 from guidefbo.core.streams import Address, Purpose
@@ -48,6 +49,8 @@ class GuideAgent:
     """κ of the value score."""
     packet_size: int
     """Most components a packet may hold."""
+    starts_at_centers: bool = False
+    """Whether the search for the next query starts at the components as well."""
 
     def upload(
         self,
@@ -97,6 +100,12 @@ class GuideAgent:
         field = GuidanceField.of(packet.components)
         scaling = self.intervention(field, self.strength_at(t), posterior.X)
         return InterventionalPosterior(local=posterior, scaling=scaling)
+
+    def landmarks(self, packet: GuidancePacket | None) -> Points | None:
+        """Return the centres of the components, if the search is to start there."""
+        if packet is None or not self.starts_at_centers:
+            return None
+        return packet.components.centers
 
     def strength_at(self, t: int) -> float:
         """Return λ_t, the strength of the intervention in round t."""

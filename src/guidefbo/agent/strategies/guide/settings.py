@@ -9,7 +9,7 @@ from guidefbo.agent.belief.mixture import Belief
 from guidefbo.agent.belief.single_gaussian import SingleGaussian
 from guidefbo.agent.decision.search import SearchSettings
 from guidefbo.agent.guidance.schedule import SCHEDULES
-from guidefbo.agent.guidance.settings import INTERVENTIONS
+from guidefbo.agent.guidance.settings import INTERVENTIONS, STARTS
 from guidefbo.agent.paths.maximise import ExactSampler, FeatureSampler, Sampler
 from guidefbo.agent.strategies.guide.agent import GuideAgent
 from guidefbo.agent.surrogate.model import Model
@@ -56,6 +56,7 @@ class GuideSettings:
     belief: str = part("dpgmm", "distribution of the optimum", BELIEFS)
     covariance: str = part("diagonal", "covariances of components", COVARIANCES)
     intervention: str = part("local", "where the uncertainty grows", INTERVENTIONS)
+    starts: str = part("none", "where the search starts as well", STARTS)
     packet_size: int = count(
         5, "components sent to an agent at most", high=MAX_COMPONENTS
     )
@@ -69,6 +70,7 @@ class GuideSettings:
             belief=BELIEFS[self.belief](truncation, COVARIANCES[self.covariance]),
             intervention=INTERVENTIONS[self.intervention],
             schedule=SCHEDULES[self.schedule],
+            starts_at_centers=STARTS[self.starts],
             domain=domain,
             num_candidates=self.num_candidates,
             max_strength=self.max_strength,

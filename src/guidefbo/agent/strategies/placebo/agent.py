@@ -17,6 +17,7 @@ from guidefbo.agent.guidance.scaling import Intervention
 from guidefbo.agent.guidance.schedule import Schedule
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.core.arrays import Points
 from guidefbo.core.component import Components
 from guidefbo.core.streams import Address
 
@@ -35,6 +36,8 @@ class PlaceboAgent:
     """Strength of the intervention over the rounds."""
     max_strength: float
     """λ_max."""
+    start: tuple[float, ...] | None = None
+    """Where the search starts as well; None: nowhere."""
 
     def upload(
         self,
@@ -66,3 +69,8 @@ class PlaceboAgent:
         field = GuidanceField.of(component)
         scaling = self.intervention(field, strength, posterior.X)
         return InterventionalPosterior(local=posterior, scaling=scaling)  # E44
+
+    @property
+    def starts(self) -> Points | None:
+        """The middle of the box, if the search is to start there."""
+        return None if self.start is None else np.array([self.start])
