@@ -53,10 +53,11 @@ class Units:
     def tempered(cls, y: Values) -> Self:
         """Temper the worse half of the values, then standardise."""
         knee, best = float(np.median(y)), float(y.max())
-        # Where the median is the best, to rounding, nothing says how far is far; the
-        # second limit keeps the worst value's depth from overflowing.
+        # Where the median is the best, to rounding, nothing says how far is far. The
+        # second limit keeps the worst value's depth from overflowing, the third the
+        # squares of tempered values from vanishing.
         rounding = 1e-12 * max(abs(knee), abs(best))
-        if best - knee <= max(rounding, 1e-200 * float(np.abs(y).max())):
+        if best - knee <= max(rounding, 1e-200 * float(np.abs(y).max()), 1e-140):
             return cls.standard(y)
         units = cls(knee=knee, reach=best - knee)
         shift, scale = scale_of(units.to_model(y))
