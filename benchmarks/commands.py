@@ -7,8 +7,8 @@ The file is that of a site in three parameters with that many results and a pack
 seconds are processor time of the whole command, interpreter and imports included, so
 that other load on the machine hardly matters: the median of the repeats, and the least.
 Commands that exchange do so through a folder, with a store beside it. `--against`
-names the folder `src` of an older checkout, whose commands take turns with these; one
-that it does not have, or whose files it cannot read, is left out. `--write` puts the
+names the folder `src` of an older checkout, whose commands take turns with these, on
+files that it has made itself; one that it does not have is left out. `--write` puts the
 table into docs/results/commands.md.
 """
 
@@ -66,7 +66,11 @@ def main() -> None:
     parser.add_argument("--only", default="", help="commands, by commas")
     parser.add_argument("--write", action="store_true", help="write commands.md")
     parser.add_argument("--out", type=Path, default=RESULTS, help="docs/results")
+    parser.add_argument("--lay-out", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.lay_out is not None:
+        lay_out(arguments.lay_out, arguments.results)
+        return
     sources = {"now": ROOT / "src"}
     if arguments.against is not None:
         sources["before"] = arguments.against.resolve()
@@ -89,15 +93,21 @@ def take_turns(
     ]
     seconds: Seconds = {}
     with tempfile.TemporaryDirectory() as name:
-        before = Path(name) / "before"
-        before.mkdir()
-        lay_out(before, results)
+        laid = {source: Path(name) / f"of-{source}" for source in sources}
+        for source, path in sources.items():
+            laid[source].mkdir()
+            words = ("--lay-out", laid[source], "--results", results)
+            subprocess.run(
+                [sys.executable, __file__, *map(str, words)],
+                env={**os.environ, **ONE_THREAD, "PYTHONPATH": str(path)},
+                check=True,
+            )
         # In the first round everything is compiled: it does not count.
         for k in range(repeats + 1):
             for words, title in chosen:
                 for source, path in sources.items():
-                    folder = Path(name) / "now"
-                    shutil.copytree(before, folder)
+                    folder = Path(name) / "here"
+                    shutil.copytree(laid[source], folder)
                     try:
                         took = timed(words, folder, path)
                     except RuntimeError:

@@ -8,11 +8,12 @@ line is measured in a process of its own, so that its peak memory is its own.
 
 import argparse
 import os
-import resource
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -27,8 +28,6 @@ from guidefbo.wire.envelope import Message
 from guidefbo.wire.shape import ShapeUpload
 
 THRESHOLD = 0.05
-KILOBYTES_PER_UNIT = 1 if sys.platform == "linux" else 1 / 1024
-"""The system counts peak memory in kilobytes on Linux, in bytes on macOS."""
 
 
 def places(rng: np.random.Generator, size: int, dim: int, width: float) -> Points:
@@ -140,9 +139,13 @@ def step(strategy: str, size: int, dim: int) -> str:
 
 
 def peak() -> float:
-    """Return the largest memory of this process so far, in megabytes."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak * KILOBYTES_PER_UNIT / 1024
+    """Return the largest memory of this process so far, in megabytes.
+
+    What `resource` says would include that of the process which started this one.
+    """
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    found = re.search(r"VmHWM:\s+(\d+)", status)
+    return float(found[1]) / 1024 if found else float("nan")
 
 
 if __name__ == "__main__":

@@ -117,8 +117,8 @@ def of_rule(curves: Curves, rule: str) -> list[str]:
     lines = [
         f"## `{ours}`",
         "",
-        "| level | beside | ratio | lower on | aimed at | met |",
-        "|---|---|---:|---:|---:|---|",
+        "| level | beside | seeds | ratio | lower on | aimed at | met |",
+        "|---|---|---:|---:|---:|---:|---|",
     ]
     found = False
     for level in LEVELS:
@@ -134,14 +134,15 @@ def of_rule(curves: Curves, rule: str) -> list[str]:
             if level == 3 and rival in RIVALS:
                 is_met &= int((means < 0.0).sum()) >= MOST_OF_TWELVE
             lines.append(
-                f"| {level} | `{rival}` | {shown(means)} | {int((means < 0.0).sum())} "
-                f"of {len(means)} | {most:g} | {'yes' if is_met else '**no**'} |"
+                f"| {level} | `{rival}` | {num_seeds(ratios)} | {shown(means)} | "
+                f"{int((means < 0.0).sum())} of {len(means)} | {most:g} | "
+                f"{'yes' if is_met else '**no**'} |"
             )
         worse = worse_than_alone(log_ratios(curves, ours, alone, level))
         if worse is not None:
             lines.append(
-                f"| {level} | no function worse than alone | {worse or 'none is'} | | "
-                f"| {'**no**' if worse else 'yes'} |"
+                f"| {level} | no function worse than alone | | {worse or 'none is'} | "
+                f"| | {'**no**' if worse else 'yes'} |"
             )
     return lines if found else [f"## `{ours}`", "", "No runs yet."]
 
@@ -151,8 +152,8 @@ def of_model(curves: Curves) -> list[str]:
     lines = [
         "## The same agents alone",
         "",
-        "| level | | ratio | lower on |",
-        "|---|---|---:|---:|",
+        "| level | | seeds | ratio | lower on |",
+        "|---|---|---:|---:|---:|",
     ]
     for level in LEVELS:
         for rule in ("ucb", "nei"):
@@ -160,10 +161,15 @@ def of_model(curves: Curves) -> list[str]:
             if ratios:
                 means = means_of(ratios)
                 lines.append(
-                    f"| {level} | `trend-{rule}` over `{rule}` | {shown(means)} | "
-                    f"{int((means < 0.0).sum())} of {len(means)} |"
+                    f"| {level} | `trend-{rule}` over `{rule}` | {num_seeds(ratios)} | "
+                    f"{shown(means)} | {int((means < 0.0).sum())} of {len(means)} |"
                 )
     return lines
+
+
+def num_seeds(ratios: Ratios) -> int:
+    """Return how many seeds every function has at least."""
+    return min(map(len, ratios.values()))
 
 
 def means_of(ratios: Ratios) -> NDArray[np.float64]:

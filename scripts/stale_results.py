@@ -50,6 +50,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "reveal.md": METHODS,
     "speed-consensus.md": METHODS,
     "speed-methods.md": METHODS,
+    "study-speed.md": ("experiments", "simulation", "cli"),
     "speed.md": (*METHODS, "site", "cli"),
     "ablation": METHODS,
     "communication": (*METHODS, "metrics", "wire"),
