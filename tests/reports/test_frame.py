@@ -216,7 +216,7 @@ def test_what_partners_share():
     of_all = {"fit", "num_raw", "num_starts", "num_iterations"}
     of_rule = {"ts": {"num_features"}, "ucb": {"beta"}, "nei": {"num_fantasies"}}
     of_rule |= {"ts-grid": {"num_points"}}
-    of_control = {"intervention", "schedule", "max_strength"}
+    of_control = {"intervention", "schedule", "max_strength", "starts"}
     for rule, own in of_rule.items():
         plain = find_method(rule).run_settings.keys()
         control = find_method(f"placebo-{rule}").run_settings.keys()
