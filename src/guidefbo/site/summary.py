@@ -68,10 +68,13 @@ class Held:
         Args:
             former: What was held when the model was last fitted.
         """
-        is_same = self.order is not None and former.order == self.order
-        if not is_same or self.state != ACTIVE or former.state not in (ACTIVE, DOUBTED):
+        was_doubted = former.state == DOUBTED and self.state == ACTIVE
+        if former.order != self.order or not (
+            was_doubted or former.state == self.state
+        ):
             return self
-        return replace(former, refusal=self.refusal)
+        reason = former.reason if was_doubted else self.reason
+        return replace(former, reason=reason, refusal=self.refusal, since=self.since)
 
     def aged(self, setup: Setup, book: Book) -> "Held":
         """Return the same, out of use where too many results came since.
