@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 import platform
-import re
 import statistics
 import subprocess
 import sys
@@ -31,6 +30,7 @@ import guidefbo as gf
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.experiments.commit import stamp
 from guidefbo.methods.default import DEFAULT_METHOD
+from memory import peak
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 TARGETS = {80: 0.05, 1000: 1.5, 5000: 6.0}
@@ -171,13 +171,6 @@ def measured(
     )
     seconds, megabytes = json.loads(done.stdout)
     return seconds, megabytes
-
-
-def peak() -> float:
-    """Return the largest memory of this process so far, in megabytes."""
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
-    found = re.search(r"VmHWM:\s+(\d+)", status)
-    return float(found[1]) / 1024 if found else float("nan")
 
 
 def time_sweep(spaces: list[gf.Space], method: str, repeats: int) -> list[float]:

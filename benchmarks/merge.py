@@ -8,12 +8,10 @@ line is measured in a process of its own, so that its peak memory is its own.
 
 import argparse
 import os
-import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
@@ -26,6 +24,7 @@ from guidefbo.server.strategies.guide.merging import complete_linkage
 from guidefbo.wire.consensus import PeakUpload
 from guidefbo.wire.envelope import Message
 from guidefbo.wire.shape import ShapeUpload
+from memory import peak
 
 THRESHOLD = 0.05
 
@@ -136,16 +135,6 @@ def step(strategy: str, size: int, dim: int) -> str:
     if len(packets) != size:
         raise RuntimeError(f"Expected {size} packets, got {len(packets)}.")
     return f"| {size} | {strategy} | {seconds:.2f} | {peak():.0f} |"
-
-
-def peak() -> float:
-    """Return the largest memory of this process so far, in megabytes.
-
-    What `resource` says would include that of the process which started this one.
-    """
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
-    found = re.search(r"VmHWM:\s+(\d+)", status)
-    return float(found[1]) / 1024 if found else float("nan")
 
 
 if __name__ == "__main__":

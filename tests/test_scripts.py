@@ -36,6 +36,7 @@ ELSEWHERE = {
     "three_sites": "tests/test_documents.py",
     "campaign": "tests/test_documents.py",
     "mixed_problems": "imported by mixed",
+    "memory": "imported by ask and merge",
     "speed_rows": "imported by speed",
     "constrained_problems": "imported by constrained",
     "fedhpo_table": "tests/test_fedhpo_scripts.py",

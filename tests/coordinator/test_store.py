@@ -307,7 +307,7 @@ def test_another_writer_is_waited_for(small):
     (north,) = small.joined("north")
     other = sqlite3.connect(small.address, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    future = small.desk.receive(north.exchange(1), limit=65536)
+    future = small.desk.take(small.desk.open(north.exchange(1), limit=65536))
     assert not future.done()
     other.execute("ROLLBACK")
     other.close()

@@ -121,7 +121,8 @@ class World:
 
     def ask(self, letter, **options):
         """Return the status, and what the answer says."""
-        got = self.desk.receive(letter, limit=LIMIT, **options).result(timeout=30)
+        opened = self.desk.open(letter, limit=LIMIT, **options)
+        got = self.desk.take(opened).result(timeout=30)
         if got.status != 200:
             return got.status, json.loads(got.body)
         return 200, checked(got.body, letter, self.public_key)

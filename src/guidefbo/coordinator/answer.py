@@ -67,40 +67,6 @@ class Desk:
     seldom: Seldom = field(default_factory=partial(Seldom, 1.0))
     """When letters that come too often are logged: a flood fills no disk."""
 
-    def receive(
-        self,
-        data: bytes,
-        *,
-        limit: int,
-        purpose: str | None = None,
-        federation: str | None = None,
-        is_sealed: bool = False,
-        address: str | None = None,
-    ) -> "Future[Answered]":
-        """Take a letter; its answer is there once everything is on disk.
-
-        Args:
-            data: What came.
-            limit: Most bytes it may have.
-            purpose: What the door is for; None: for all letters.
-            federation: Whose door it is; None: everybody's.
-            is_sealed: Whether a refusal is a signed letter too.
-            address: Where it comes from, None where that is not known.
-        """
-        opened = self.open(
-            data,
-            limit=limit,
-            purpose=purpose,
-            federation=federation,
-            is_sealed=is_sealed,
-            address=address,
-        )
-        if isinstance(opened, Opened):
-            return self.take(opened)
-        answered: Future[Answered] = Future()
-        answered.set_result(opened)
-        return answered
-
     def open(
         self,
         data: bytes,
@@ -133,13 +99,16 @@ class Desk:
             return self._dress(refusal, letter, is_sealed)
         return Opened(letter=letter, began=began, is_sealed=is_sealed)
 
-    def take(self, opened: "Opened") -> "Future[Answered]":
-        """Take a letter that was read; its answer is there once all is on disk.
+    def take(self, opened: "Opened | Answered") -> "Future[Answered]":
+        """Take what was read; its answer is there once everything is on disk.
 
         Args:
-            opened: The letter.
+            opened: The letter, or the refusal that `open` gave.
         """
         answered: Future[Answered] = Future()
+        if isinstance(opened, Answered):
+            answered.set_result(opened)
+            return answered
         # Nobody can call a letter back, not even a caller who has gone.
         answered.set_running_or_notify_cancel()
         letter, request = opened.letter, None
@@ -185,7 +154,8 @@ class Desk:
 
     def answer(self, data: bytes, *, limit: int, is_sealed: bool = False) -> Answered:
         """Answer a letter, and wait for it."""
-        return self.receive(data, limit=limit, is_sealed=is_sealed).result()
+        opened = self.open(data, limit=limit, is_sealed=is_sealed)
+        return self.take(opened).result()
 
     def _note(
         self,

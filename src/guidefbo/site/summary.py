@@ -7,7 +7,7 @@ let go, and the results stay.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from guidefbo.core.checks import (
     is_finite_number,
@@ -21,6 +21,7 @@ from guidefbo.site.book import Book
 from guidefbo.site.keeping import best_single, keeping
 from guidefbo.site.setup import Setup
 from guidefbo.site.trial import Best, Trial, TrialState, one_line
+from guidefbo.site.trial_form import as_list, as_table
 
 NONE, ACTIVE, STALE, DOUBTED = "none", "active", "stale", "doubted"
 """States of guidance."""
@@ -69,9 +70,8 @@ class Held:
             former: What was held when the model was last fitted.
         """
         was_doubted = former.state == DOUBTED and self.state == ACTIVE
-        if former.order != self.order or not (
-            was_doubted or former.state == self.state
-        ):
+        is_same = former.order == self.order
+        if not is_same or not (was_doubted or former.state == self.state):
             return self
         reason = former.reason if was_doubted else self.reason
         return replace(former, reason=reason, refusal=self.refusal, since=self.since)
@@ -104,7 +104,7 @@ class Held:
     @classmethod
     def from_form(cls, form: Mapping[str, Any], setup: Setup) -> Self:
         """Check plain data and return what they describe."""
-        weights = _table(form["weights"], "weights")
+        weights = as_table(form["weights"], "weights")
         if len(weights) > MAX_MODELS:
             raise DataError(f"expected at most {MAX_MODELS} weights.")
         for name, weight in weights.items():
@@ -208,7 +208,7 @@ class Summary:
             setup: The agent's configuration.
             trials: Every trial.
         """
-        form = _table(form, "a summary")
+        form = as_table(form, "a summary")
         last = max((r.order for t in trials for r in t.records), default=0)
         for name in ("best", "lucky"):
             if form[name] is not None:
@@ -224,7 +224,7 @@ class Summary:
             mean=mean,
             std=std,
             lucky=form["lucky"],
-            held=Held.from_form(_table(form["held"], "held"), setup),
+            held=Held.from_form(as_table(form["held"], "held"), setup),
         )
 
 
@@ -251,19 +251,13 @@ def guidance_text(state: str, reason: str, refusal: str | None) -> str:
     return f"{text}; the last packet was refused: {refusal.rstrip('.')}"
 
 
-def _table(form: Any, what: str) -> Mapping[str, Any]:
-    if not isinstance(form, Mapping):
-        raise DataError(f"expected {what} as a table, got {shown(form)}.")
-    return cast(Mapping[str, Any], form)
-
-
 def _order(value: Any) -> tuple[int, int] | None:
     if value is None:
         return None
-    if not isinstance(value, list) or len(cast(list[Any], value)) != 2:
+    numbers = as_list(value, "order")
+    if len(numbers) != 2:
         raise DataError(f"expected an order of two numbers, got {shown(value)}.")
-    first, second = (require_count("order", n, 0) for n in cast(list[Any], value))
-    return first, second
+    return require_count("order", numbers[0], 0), require_count("order", numbers[1], 0)
 
 
 def sentence(value: Any) -> str:
