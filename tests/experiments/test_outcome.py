@@ -57,6 +57,7 @@ def test_a_metric_is_the_main_curve_and_a_regret_stands_beside_it():
         metric_record(metric={"name": "loss", "unit": "kg", "goal": "min"}),
         metric_record(source="a table", code={"guidefbo": "1"}),
         {"mean_simple_regret": [2.0, 1.0], "regret_inbox": [1.5, 0.5]},
+        {"mean_simple_regret": [2.0, 1.0], "cumulative_regret": [0.0, 7.5]},
         {"similarity": 0.5, "environment": {"guidefbo": "0.1.0"}},
     ],
 )
@@ -64,7 +65,8 @@ def test_a_pack_says_what_the_record_says(form):
     one = parse_outcome(form)
     other = parse_outcome(json.loads(json.dumps(outcome_entry(one))))
     assert outcome_entry(other) == outcome_entry(one)
-    for name in ("curve", "curve_regret", "curve_inbox", "site_finals", "held_out"):
+    curves = ("curve", "curve_regret", "curve_inbox", "curve_cumulative")
+    for name in (*curves, "site_finals", "held_out"):
         np.testing.assert_array_equal(getattr(other, name), getattr(one, name))
     for name in ("metric", "source", "similarity", "parts"):
         assert getattr(other, name) == getattr(one, name)
@@ -94,6 +96,7 @@ def test_without_a_curve_there_is_no_outcome(form):
         ({"best_value": []}, "site_finals", None),
         ({"held_out": {}}, "held_out", None),
         ({"regret_inbox": [None]}, "curve_inbox", None),
+        ({"cumulative_regret": "much"}, "curve_cumulative", None),
         ({"mean_simple_regret": 1}, "curve_regret", None),
     ],
 )

@@ -222,6 +222,7 @@ def test_record_has_the_documented_fields():
         "spec",
         "mean_simple_regret",
         "regret_inbox",
+        "cumulative_regret",
         "best_value",
         "optima",
         "environment",
@@ -282,6 +283,21 @@ def test_regret_is_the_distance_of_the_best_values_from_the_maximum():
     expected = problem.maximum - trace.best_value.mean(axis=1)
     assert trace.mean_simple_regret == pytest.approx(expected, rel=1e-12)
     assert (np.diff(trace.best_value, axis=0) >= 0.0).all()
+
+
+def test_cumulative_regret_adds_up_what_the_honest_agents_asked():
+    """Each query counts once, a lie of others and the initial design do not."""
+    lying = {"lie": "corner", "num_liars": 1}
+    trace = small(method="consensus-ucb", settings=lying, num_agents=4)
+    initial = trace.spec.num_initial
+    total = np.zeros(4)
+    for n in range(3):
+        for t in range(1, 4):
+            gap = trace.optima[n] - trace.values[n, initial + t - 1]
+            total[t:] += gap / 3
+    assert trace.num_honest == 3
+    assert trace.mean_cumulative_regret == pytest.approx(total, rel=1e-12)
+    assert trace.to_record()["cumulative_regret"][0] == 0.0
 
 
 def test_guidance_of_strength_zero_is_the_plain_rule():

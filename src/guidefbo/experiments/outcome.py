@@ -43,6 +43,9 @@ class Outcome:
     curve_inbox: Values | None = None
     """Mean simple regret against the best points inside the box, where they are known
     beside the reference of `curve`."""
+    curve_cumulative: Values | None = None
+    """Mean regret of all queries since round 1, added up, against the best value that
+    each site can reach, where it is known."""
     site_finals: NDArray[np.float64] | None = None
     """The last value of every site, whose mean is the end of a metric's curve."""
     held_out: NDArray[np.float64] | None = None
@@ -99,6 +102,7 @@ def parse_outcome(form: Mapping[str, Any]) -> Outcome | None:
         metric=None if named is None else _metric(texts(form.get("metric"))),
         curve_regret=None if named is None else regret,
         curve_inbox=numbers_of(form.get("regret_inbox")) if is_run else None,
+        curve_cumulative=numbers_of(form.get("cumulative_regret")) if is_run else None,
         site_finals=None if named is None else _site_finals(form),
         held_out=numbers_of(form.get("held_out")),
         source=str(form.get("source", "")),
@@ -119,6 +123,7 @@ def outcome_entry(outcome: Outcome) -> dict[str, Any]:
         "mean_simple_regret": outcome.curve_regret if is_named else outcome.curve,
         "mean_metric": outcome.curve if is_named else None,
         "regret_inbox": outcome.curve_inbox,
+        "cumulative_regret": outcome.curve_cumulative,
         "site_finals": outcome.site_finals,
         "held_out": outcome.held_out,
     }

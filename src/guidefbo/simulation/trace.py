@@ -19,7 +19,7 @@ from guidefbo.core.html import lines_html, table_html
 from guidefbo.core.run_record import RUN_FORMAT, RUN_VERSION, WEIGHT
 from guidefbo.core.space.form import space_to_form
 from guidefbo.core.space.space import Space
-from guidefbo.metrics.regret import mean_simple_regret
+from guidefbo.metrics.regret import cumulative_regret, mean_simple_regret
 from guidefbo.problems.problem import Metric
 from guidefbo.simulation.spec import RunSpec
 
@@ -92,6 +92,21 @@ class Trace:
         return mean_simple_regret(self.best_value[:, honest], self.optima[honest])
 
     @property
+    def mean_cumulative_regret(self) -> Values | None:
+        """(num_rounds + 1,) regret of all queries since round 1, mean of the honest.
+
+        Against the best value that each agent can reach, where that is known, and else
+        against the base function's; None where neither is.
+        """
+        best = self.maximum if self.optima is None else self.optima[: self.num_honest]
+        if best is None:
+            return None
+        sign = 1.0 if self.metric is None else self.metric.sign
+        values = sign * self.values[: self.num_honest]
+        total = cumulative_regret(values, self.spec.num_initial, sign * best)
+        return total.mean(axis=1)
+
+    @property
     def curve(self) -> Values:
         """The mean simple regret, or the mean of the metric where there is none."""
         curve = self.mean_simple_regret
@@ -112,6 +127,7 @@ class Trace:
         arrays = {
             "mean_simple_regret": self.mean_simple_regret,
             "regret_inbox": self.regret_in_box,
+            "cumulative_regret": self.mean_cumulative_regret,
             "mean_metric": self.mean_metric,
             "best_value": self.best_value,
             "optima": self.optima,
