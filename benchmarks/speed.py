@@ -50,7 +50,6 @@ from speed_rows import (
     Row,
     ask_rows,
     command_rows,
-    own_times,
     profiles,
     progress,
     server_rows,
@@ -174,9 +173,10 @@ def report(size: Size, num_timed: int, repeats: int) -> list[str]:
     ]
     progress("profiles")
     late = replace(size, initial=size.late, rounds=5).run
-    profile = own_times(
-        lambda: simulate(PROBLEM, level=LEVEL, method="guide-ucb", **late), 14
-    )
+
+    def late_rounds(method: str) -> object:
+        return simulate(PROBLEM, level=LEVEL, method=method, noise=NOISE, **late)
+
     lines = [
         "# Speed",
         "",
@@ -198,10 +198,10 @@ def report(size: Size, num_timed: int, repeats: int) -> list[str]:
         "",
         *whole_rows({**once, **medians_of(runs)}),
         "",
-        f"Where the time of GUIDE-UCB goes, 5 rounds from {size.late} observations "
-        "(cProfile, own time):",
-        *profile,
-        *([] if size.is_toy else profiles(rows)),
+        "## Profiles of the rows that are missed",
+        "",
+        f"cProfile, own time; of whole runs 5 rounds from {size.late} observations.",
+        *profiles(rows, late_rounds, is_toy=size.is_toy),
     ]
     return lines
 

@@ -105,13 +105,29 @@ def command_rows(repeats: int) -> list[Row]:
     ]
 
 
-def profiles(rows: Iterable[Row]) -> list[str]:
-    """Return where the time of missed rows goes, as far as this module knows."""
+def profiles(
+    rows: Iterable[Row], late_rounds: Callable[[str], object], *, is_toy: bool
+) -> list[str]:
+    """Return where the time of missed rows goes, each method's once.
+
+    Args:
+        rows: The table.
+        late_rounds: Runs some late rounds of a method.
+        is_toy: Whether to leave out what takes more than seconds.
+    """
     lines: list[str] = []
+    known: set[str] = set()
     for row in rows:
         if row.is_met:
             continue
-        if row.what.startswith("merge"):
+        method = row.what.split(" / ")[0].split(",")[0].lower().removeprefix("plain ")
+        if re.fullmatch("[a-z-]+", method) and method not in known:
+            known.add(method)
+            own = own_times(lambda m=method: late_rounds(m), 14)
+            lines += ["", f"{row.what}; the profile of {method}:", *own]
+        elif is_toy:
+            continue
+        elif row.what.startswith("merge"):
             layout = row.what.rpartition(", ")[2]
             rng = np.random.Generator(np.random.PCG64(0))
             centers = merge.LAYOUTS[layout](rng, 20_000, 10)

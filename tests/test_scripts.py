@@ -448,6 +448,29 @@ def test_judge_shape(run, tmp_path):
     assert (tmp_path / "judgement.md").read_text() == published
 
 
+def test_judge_hostile_by_hand(monkeypatch):
+    """Two functions, two seeds: what packets cost and liars leave."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    judge = importlib.import_module("judge_hostile")
+    ends = {"own": (10.0, 100.0), "shape": (5.0, 80.0), "random": (11.0, 105.0)}
+    ends |= {"adaptive": (9.0, 121.0), "corner": (6.0, 90.0), "hide": (8.0, 90.0)}
+    runs = {
+        (variant, 2, problem): {seed: judge.Run(*end) for seed in (910, 911)}
+        for variant, end in ends.items()
+        for problem in ("levy", "sphere")
+    }
+    text = "\n".join(judge.judgement(runs))
+    cells = {row[1]: row[2:] for row in rows(text)}
+    assert cells["random"][1].startswith("1.05 ")
+    assert cells["random"][-2:] == ["1.1", "yes"]
+    assert cells["adaptive"][1].startswith("1.21 ")
+    assert cells["adaptive"][-2:] == ["1.1", "**no**"]
+    assert cells["shape"][-2:] == ["", ""]
+    # log 0.6 / log 0.5 and log 0.8 / log 0.5 of the gain.
+    assert cells["corner"][-3:] == ["74%", "70%", "yes"]
+    assert cells["hide"][-3:] == ["32%", "70%", "**no**"]
+
+
 def test_judge_consensus(run, tmp_path):
     """The published judgement is what the published runs say."""
     run("scripts/judge_consensus.py", "--out", tmp_path)
