@@ -477,6 +477,24 @@ def test_judge_hostile_by_hand(monkeypatch):
     assert cells["hide"][-3:] == ["32%", "70%", "**no**"]
 
 
+def test_judge_conditions_by_hand(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    judge = importlib.import_module("judge_conditions")
+    finals = {
+        (condition, method, problem): {930: regret, 931: 2.0 * regret}
+        for condition, shape in (((3, 10, 0.1), 8.0), ((16, 10, 0.1), 4.0))
+        for method, regret in (("ucb", 16.0), ("trend-ucb", 10.0), ("shape-ucb", shape))
+        for problem in ("levy", "sphere")
+    }
+    finals[(16, 2, 0.1), "ucb", "levy"] = {930: 1.0}  # nothing to compare it with
+    few, usual = rows("\n".join(judge.judgement(finals)))
+    assert few[:4] == ["**3**", "10", "0.1", "2"]
+    assert usual[:4] == ["16", "10", "0.1", "2"]
+    assert [cell[:4] for cell in few[4:]] == ["0.50", "0.80", "0.62"]
+    assert [cell[:4] for cell in usual[4:]] == ["0.25", "0.40", "0.62"]
+    assert usual[4].endswith("lower on 2 of 2")
+
+
 def test_judge_consensus(run, tmp_path):
     """The published judgement is what the published runs say."""
     run("scripts/judge_consensus.py", "--out", tmp_path)
