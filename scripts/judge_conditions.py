@@ -69,9 +69,9 @@ def judgement(finals: Finals) -> list[str]:
         "Written by `python scripts/judge_conditions.py` from the runs of the study "
         f"`shape-conditions`: seeds {', '.join(map(str, seeds))}, Level 2 off the "
         f"centre of the box (common shift 0.3), functions {', '.join(functions)}. "
-        "Final regret over that of a rival, paired by function and seed, geometric means; in "
-        "brackets the logarithm with its standard error over functions. In bold what "
-        "differs from the usual condition.",
+        "Final regret over that of a rival, paired by function and seed, geometric "
+        "means; in brackets the logarithm with its standard error over functions. In "
+        "bold what differs from the usual condition.",
         "",
         "| sites | dimensions | noise | seeds | "
         + " | ".join(f"`{one}` over `{other}`" for one, other in PAIRS)
