@@ -135,9 +135,9 @@ class LogPosterior:
         fit_term = float((self.y - mean) @ alpha)
         value = -0.5 * (fit_term + n * LOG_2PI) - half_logdet  # E04
 
-        A = alpha[self.rows]
-        A *= alpha[self.cols]
-        A -= K_inv.ravel(order="F")[self.places]
+        A = alpha.take(self.rows)
+        A *= alpha.take(self.cols)
+        A -= K_inv.ravel(order="F").take(self.places)
         trace = float(alpha @ alpha - K_inv.diagonal().sum())
         gradient = np.empty_like(theta)
         gradient[d] = A @ k + 0.5 * s * trace
@@ -238,8 +238,11 @@ def fit(
         first = np.append(first, np.log(START_NOISE))
         box.append(np.log(bounds.noise_variance))
 
+    # The descent ends at a point it has evaluated.
+    means: dict[bytes, float] = {}
+
     def negated(theta: Point) -> tuple[float, Point]:
-        value, gradient = objective(theta)
+        value, gradient, means[theta.tobytes()] = objective.evaluate(theta)
         return -value, -gradient
 
     if start is not None:
@@ -248,12 +251,12 @@ def fit(
         first[d] = np.log(start.outputscale)
     low, high = np.array(box).T.copy()
     theta = minimise_within(negated, first, low, high, max_iterations=max_iterations)
-    _, _, mean = objective.evaluate(theta)
+    mean = means.get(theta.tobytes())
     natural = np.exp(theta)
     return Hyperparameters(
         lengthscales=natural[:d] if groups is None else natural[:d][groups],
         outputscale=float(natural[d]),
-        mean=mean,
+        mean=objective.evaluate(theta)[2] if mean is None else mean,
         noise_variance=float(
             natural[d + 1] if noise_variance is None else noise_variance
         ),
