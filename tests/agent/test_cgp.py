@@ -13,15 +13,17 @@ from tests.numbered import aggregate
 from guidefbo.agent.decision.nei import NoisyExpectedImprovement
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.decision.ts import ThompsonSampling
-from guidefbo.agent.decision.ucb import UpperConfidenceBound
+from guidefbo.agent.decision.ucb import UpperConfidence, UpperConfidenceBound
 from guidefbo.agent.strategies.cgp.agent import LCB_COEFFICIENT, CgpAgent, believe
 from guidefbo.agent.strategies.cgp.constrained import NUGGET, ConstrainedPosterior
+from guidefbo.agent.strategies.cgp.mean import PosteriorMean
 from guidefbo.agent.strategies.cgp.settings import CgpSettings
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.linalg import factorise
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.posterior import Fantasies
 from guidefbo.agent.surrogate.priors import Priors
+from guidefbo.agent.surrogate.snapped import SnappedPosterior
 from guidefbo.core.designs import sobol
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
@@ -112,6 +114,21 @@ def test_best_mean_is_the_highest_posterior_mean():
         best = agent(1).best_mean(gp, address())
         assert best >= highest - 1e-9
         assert best == pytest.approx(highest, abs=1e-6)
+
+
+@pytest.mark.parametrize("stepped", [(), ((0, Int(low=0, high=3)),)])
+def test_the_mean_is_a_confidence_bound_of_no_width(stepped):
+    gp, domain = make_gp(8, 2), Domain(dim=2, stepped=stepped)
+    posterior = SnappedPosterior(inner=gp, domain=domain) if stepped else gp
+    mean = PosteriorMean(posterior=gp, domain=domain)
+    bound = UpperConfidence(posterior=posterior, multiplier=0.0)
+    X = sobol(30, 2, stream())
+    np.testing.assert_array_equal(mean.value(X), bound.value(X))
+    found, expected = mean.value_and_gradient(X), bound.value_and_gradient(X)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-13, atol=1e-15)
+    S, X = mean.by_sums(), domain.snap(X)
+    np.testing.assert_allclose(S.finish(S.sums.at(X)), mean.value(X), rtol=1e-10)
 
 
 def test_best_mean_is_no_less_than_at_any_observed_input():

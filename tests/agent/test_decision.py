@@ -10,6 +10,7 @@ from guidefbo.agent.decision.nei import (
     FAR_TAIL,
     NoisyExpectedImprovement,
     log_improvement,
+    log_improvement_with_slope,
 )
 from guidefbo.agent.decision.search import (
     SearchSettings,
@@ -105,6 +106,19 @@ def test_log_improvement_against_quadrature(u):
     # The middle branch loses 1/u² of its digits to 1 - (1 - 1/u²): eps u² = 2e-10.
     found = log_improvement(np.array([u]))[0]
     assert found == pytest.approx(expected, rel=1e-12, abs=5e-10)
+
+
+def test_slope_of_log_improvement_against_logarithms_and_alone():
+    """E22: cdf / h on all three branches, and in a batch as alone."""
+    u = np.array([*np.linspace(-40.0, 10.0, 101), -1.0001, -0.9999, -300.0, -1e3, -1e5])
+    log_h, slope = log_improvement_with_slope(u)
+    near = u > -900.0
+    expected = np.exp(norm.logcdf(u[near]) - log_h[near])
+    np.testing.assert_allclose(slope[near], expected, rtol=1e-10)
+    # Neither side of the ratio is a number any more, its limit -u - 2/u is.
+    np.testing.assert_allclose(slope[~near], -u[~near] - 2.0 / u[~near], rtol=1e-9)
+    alone = [log_improvement_with_slope(np.array([v])) for v in u]
+    np.testing.assert_array_equal(np.hstack(alone), [log_h, slope])
 
 
 @pytest.mark.parametrize("branch", [-1.0, FAR_TAIL])

@@ -10,6 +10,7 @@ References:
     Joe and Kuo, 2008: the table.
 """
 
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -31,7 +32,8 @@ def sobol_words(num_points: int, dim: int) -> Words:
     table = _find_table()
     if dim > MAX_DIM or table is None:
         return words_of_scipy(num_points, dim)
-    V = _direction_numbers(table, dim)
+    # Those of fewer coordinates are the first of more.
+    V = _direction_numbers(table, 1 << (dim - 1).bit_length())[:dim]
     words = np.zeros((1, dim), dtype=np.int64)
     # A Gray code goes on with itself, backwards, and the next bit set.
     for k in range((num_points - 1).bit_length()):
@@ -56,8 +58,12 @@ def _find_table() -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
+@lru_cache(maxsize=16)
 def _direction_numbers(table: Path, dim: int) -> Words:
-    """Return the direction numbers, (dim, BITS), each a binary fraction of 2**BITS."""
+    """Return the direction numbers, (dim, BITS), each a binary fraction of 2**BITS.
+
+    Cached and read-only: to read the table takes longer than many a search.
+    """
     with np.load(table, allow_pickle=False) as stored:
         polynomials = stored["poly"][:dim].tolist()
         first = stored["vinit"][:dim].tolist()
@@ -72,4 +78,6 @@ def _direction_numbers(table: Path, dim: int) -> Words:
                 new ^= v[k - i] << i
             v.append(new)
         V[j] = v[:BITS]
-    return V << np.arange(BITS - 1, -1, -1)
+    V <<= np.arange(BITS - 1, -1, -1)
+    V.setflags(write=False)
+    return V

@@ -4,6 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
+NUMBERS = frozenset([int, float])
+"""Types of a number in a parsed message; a truth value has its own."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
@@ -30,5 +33,9 @@ def _count(value: Any) -> int:
     if isinstance(value, dict):
         return sum(map(_count, cast(dict[str, Any], value).values()))
     if isinstance(value, list):
-        return sum(map(_count, cast(list[Any], value)))
+        entries = cast(list[Any], value)
+        # Long lists are lists of numbers.
+        if set(map(type, entries)) <= NUMBERS:
+            return len(entries)
+        return sum(map(_count, entries))
     return int(isinstance(value, int | float) and not isinstance(value, bool))

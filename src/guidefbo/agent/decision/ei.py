@@ -16,19 +16,15 @@ References:
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol, Self, runtime_checkable
+from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
-from scipy.special import logsumexp
 
-from guidefbo.agent.decision.nei import (
-    log_improvement,
-    log_improvement_slope,
-)
+from guidefbo.agent.decision.nei import log_improvement_with_slope
 from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.agent.surrogate.snapped import SnappedPosterior, unrounded
 from guidefbo.agent.surrogate.sums import BySums, by_sums, join
-from guidefbo.core.arrays import Points, Values
+from guidefbo.core.arrays import Matrix, Points, Values
 
 
 @runtime_checkable
@@ -86,35 +82,46 @@ class LogImprovement:
         return join(self._combine, *(by_sums(posterior) for _, posterior in self.parts))
 
     def _combine(self, *moments: tuple[Values, Values]) -> Values:
-        terms: list[Values] = []
-        for (weight, _), (mean, std) in zip(self.parts, moments, strict=True):
-            log_h = log_improvement((mean - self.best) / std)
-            terms.append(np.log(weight) + np.log(std) + log_h)
-        return _log_sum(terms)
+        means, stds = zip(*moments, strict=True)
+        return self._sum(np.stack(means), np.stack(stds)).value
 
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the acquisition and its gradient at the rows of X."""
-        terms: list[Values] = []
-        gradients: list[Points] = []
-        for weight, posterior in self.parts:
-            mean, std, mean_gradient, std_gradient = posterior.moments(X)
-            u = (mean - self.best) / std
-            log_h = log_improvement(u)
-            terms.append(np.log(weight) + np.log(std) + log_h)
-            slope = log_improvement_slope(u, log_h)
-            # u depends on x through mean and std.
-            from_std = (1.0 - slope * u) / std
-            gradients.append(
-                (slope / std)[:, None] * mean_gradient
-                + from_std[:, None] * std_gradient
-            )
-        value = _log_sum(terms)
-        shares = np.exp(np.stack(terms) - value)
-        return value, np.einsum("kb,kbd->bd", shares, np.stack(gradients))
+        moments = [posterior.moments(X) for _, posterior in self.parts]
+        means, stds, mean_gradients, std_gradients = zip(*moments, strict=True)
+        std = np.stack(stds)
+        value, u, slope, share = self._sum(np.stack(means), std)
+        # u depends on x through mean and std.
+        share /= std
+        from_mean, from_std = share * slope, share * (1.0 - slope * u)
+        gradient = np.zeros_like(X)
+        factors, slopes = (*from_mean, *from_std), (*mean_gradients, *std_gradients)
+        for factor, one in zip(factors, slopes, strict=True):
+            gradient += factor[:, None] * one
+        return value, gradient
+
+    def _sum(self, mean: Matrix, std: Matrix) -> "_Sum":
+        """Return the sum over the parts, (k, b) moments."""
+        u = (mean - self.best) / std
+        log_h, slope = log_improvement_with_slope(u)
+        weights = np.array([weight for weight, _ in self.parts])
+        terms = np.log(weights)[:, None] + np.log(std) + log_h
+        peak = terms.max(axis=0)
+        share = np.exp(terms - peak)
+        total = share.sum(axis=0)
+        share /= total
+        return _Sum(peak + np.log(total), u, slope, share)  # E63
 
 
-def _log_sum(terms: list[Values]) -> Values:
-    return np.asarray(logsumexp(np.stack(terms), axis=0))  # E63
+class _Sum(NamedTuple):
+    """The sum over the parts, and the terms of its gradient."""
+
+    value: Values
+    u: Matrix
+    slope: Matrix
+    """Of log h, in u."""
+    share: Matrix
+    """Of each part in the sum; its columns sum to one."""
 
 
 def parts_of(posterior: Posterior) -> tuple[tuple[float, Posterior], ...]:

@@ -19,41 +19,57 @@ from typing import NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, log_ndtr, ndtr
+from scipy.special import erfcx, ndtr
 
 from guidefbo.agent.surrogate.posterior import Fantasies, Posterior
 from guidefbo.agent.surrogate.sums import BySums, by_sums, join
 from guidefbo.core.arrays import Matrix, Points, Values
 from guidefbo.core.settings import count
 
+Reals = NDArray[np.float64]
 LOG_SQRT_2PI = 0.5 * float(np.log(2.0 * np.pi))
 FAR_TAIL = -1e3
 """Below this the asymptotic series of h is exact to rounding."""
 
 
-def log_improvement(u: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_improvement(u: Reals) -> Reals:
     """Return log(pdf(u) + u cdf(u)) without cancellation for any u."""
-    direct = np.maximum(u, -1.0)
-    near = np.log(np.exp(-0.5 * direct**2 - LOG_SQRT_2PI) + direct * ndtr(direct))
-    if (u >= -1.0).all():
-        return near
-    v = np.minimum(np.maximum(-u, 1.0), -FAR_TAIL)
-    scaled = cast(NDArray[np.float64], erfcx(v * np.sqrt(0.5)))
-    middle = np.log1p(-v * np.sqrt(0.5 * np.pi) * scaled)
-    w = np.minimum(u, FAR_TAIL) ** -2.0
-    far = np.log(w * (1.0 - 3.0 * w + 15.0 * w * w))
-    tail = -0.5 * u**2 - LOG_SQRT_2PI + np.where(u < FAR_TAIL, far, middle)
-    return np.where(u < -1.0, tail, near)
+    return log_improvement_with_slope(u)[0]
 
 
-def log_improvement_slope(
-    u: NDArray[np.float64], log_h: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return d log h / du = cdf(u) / h(u); far out the logarithms lose their digits."""
-    near = np.maximum(u, FAR_TAIL)
-    ratio = np.exp(log_ndtr(near) - np.where(u < FAR_TAIL, 0.0, log_h))
-    far = np.minimum(u, FAR_TAIL)
-    return np.where(u < FAR_TAIL, -far - 2.0 / far, ratio)
+def log_improvement_with_slope(u: Reals) -> tuple[Reals, Reals]:
+    """Return log h(u) and d log h / du = cdf(u) / h(u), of any shape."""
+    is_tail = u < -1.0
+    if not is_tail.any():
+        return _near(u)
+    if is_tail.all():
+        return _tail(u)
+    log_h, slope = np.empty_like(u), np.empty_like(u)
+    for where, part in ((~is_tail, _near), (is_tail, _tail)):
+        log_h[where], slope[where] = part(u[where])
+    return log_h, slope
+
+
+def _near(u: Reals) -> tuple[Reals, Reals]:
+    cdf = ndtr(u)
+    h = np.exp(-0.5 * u**2 - LOG_SQRT_2PI) + u * cdf
+    return np.log(h), cdf / h
+
+
+def _tail(u: Reals) -> tuple[Reals, Reals]:
+    """Return both for u below -1, in units of the density; far out by a series."""
+    v = -np.maximum(u, FAR_TAIL)
+    scaled = cast(Reals, erfcx(v * np.sqrt(0.5)))
+    lost = v * np.sqrt(0.5 * np.pi) * scaled
+    log_h = np.log1p(-lost)
+    slope = np.sqrt(0.5 * np.pi) * scaled / (1.0 - lost)
+    is_far = u < FAR_TAIL
+    if is_far.any():
+        far = u[is_far]
+        w = far**-2.0
+        log_h[is_far] = np.log(w * (1.0 - 3.0 * w + 15.0 * w * w))
+        slope[is_far] = -far - 2.0 / far
+    return -0.5 * u**2 - LOG_SQRT_2PI + log_h, slope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,22 +114,23 @@ class LogNoisyImprovement:
     def value_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the acquisition and its gradient at the rows of X."""
         means, std, std_gradient, pull_back = self.fantasies.moments(X)
-        value, u, log_h, share = self._average((means, std))
+        value, u, slope, share = self._average((means, std))
         # u depends on x through mean and std.
-        slope = share * log_improvement_slope(u, log_h) / std[:, None]
+        slope *= share
+        slope /= std[:, None]
         from_std = 1.0 / std - np.einsum("bm,bm->b", slope, u)
         return value, pull_back(slope) + from_std[:, None] * std_gradient()
 
     def _average(self, moments: tuple[Matrix, Values]) -> "_Average":
         means, std = moments
         u = (means - self.incumbents) / std[:, None]
-        log_h = log_improvement(u)
+        log_h, slope = log_improvement_with_slope(u)
         peak = log_h.max(axis=1)
         share = np.exp(log_h - peak[:, None])
         total = share.sum(axis=1)
         value = np.log(std) + peak + np.log(total / len(self.incumbents))  # E22
         share /= total[:, None]
-        return _Average(value, u, log_h, share)
+        return _Average(value, u, slope, share)
 
 
 class _Average(NamedTuple):
@@ -121,6 +138,7 @@ class _Average(NamedTuple):
 
     value: Values
     u: Matrix
-    log_h: Matrix
+    slope: Matrix
+    """Of log h, in u."""
     share: Matrix
     """Of each fantasy in the average; its rows sum to one."""

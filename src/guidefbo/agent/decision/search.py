@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import fmin_l_bfgs_b
 
 from guidefbo.agent.decision.constrained import climb_within
 from guidefbo.agent.decision.rule import Acquisition
 from guidefbo.agent.surrogate.sums import Coordinates, Sums, by_sums
 from guidefbo.core.arrays import Matrix, Others, Point, Points, Values
+from guidefbo.core.descent import minimise_within
 from guidefbo.core.domain import Change, Domain
 from guidefbo.core.settings import count
 
@@ -126,13 +126,12 @@ def climb(
         value, gradient = acquisition.value_and_gradient(ends)
         return -float(value.sum()), -gradient[:, columns].ravel()
 
-    # The function behind `minimize`, without its second translation of the bounds: one
-    # Python call per bound, and there are as many as starts times coordinates.
-    flat, _, _ = fmin_l_bfgs_b(
+    flat = minimise_within(
         negated_sum,
         first.ravel(),
-        bounds=[(0.0, 1.0)] * first.size,
-        maxiter=max_iterations,
+        np.zeros(first.size),
+        np.ones(first.size),
+        max_iterations=max_iterations,
     )
     ends[:, columns] = np.clip(flat.reshape(first.shape), 0.0, 1.0)
     return ends

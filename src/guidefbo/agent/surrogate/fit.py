@@ -23,13 +23,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
-from scipy.optimize import fmin_l_bfgs_b
 
 from guidefbo.agent.surrogate.gp import Hyperparameters
 from guidefbo.agent.surrogate.kernel import matern52_with_slope
 from guidefbo.agent.surrogate.linalg import JITTERS
 from guidefbo.agent.surrogate.priors import LogPrior
 from guidefbo.core.arrays import Matrix, OtherValues, Point, Points, Values
+from guidefbo.core.descent import MAX_ITERATIONS, minimise_within
 from guidefbo.core.errors import NumericalError
 
 Indices = NDArray[np.intp]
@@ -50,8 +50,6 @@ class Bounds:
 
 START = float(np.log(2.0))
 """Lengthscale and output scale every fit starts from."""
-MAX_ITERATIONS = 15_000
-"""SciPy's own limit: a fit ends by converging."""
 START_NOISE = 1e-2
 """Noise variance a fit starts from when the noise is fitted."""
 
@@ -137,9 +135,9 @@ class LogPosterior:
         fit_term = float((self.y - mean) @ alpha)
         value = -0.5 * (fit_term + n * LOG_2PI) - half_logdet  # E04
 
-        A = alpha[self.rows]
-        A *= alpha[self.cols]
-        A -= K_inv.ravel(order="F")[self.places]
+        A = alpha.take(self.rows)
+        A *= alpha.take(self.cols)
+        A -= K_inv.ravel(order="F").take(self.places)
         trace = float(alpha @ alpha - K_inv.diagonal().sum())
         gradient = np.empty_like(theta)
         gradient[d] = A @ k + 0.5 * s * trace
@@ -235,26 +233,30 @@ def fit(
     )
     d = len(objective.differences)
     first = np.full(d + 1, np.log(START))
-    box = [tuple(np.log(bounds.lengthscale))] * d + [tuple(np.log(bounds.outputscale))]
+    box = [np.log(bounds.lengthscale)] * d + [np.log(bounds.outputscale)]
     if noise_variance is None:
         first = np.append(first, np.log(START_NOISE))
-        box.append(tuple(np.log(bounds.noise_variance)))
+        box.append(np.log(bounds.noise_variance))
+
+    # The descent ends at a point it has evaluated.
+    means: dict[bytes, float] = {}
 
     def negated(theta: Point) -> tuple[float, Point]:
-        value, gradient = objective(theta)
+        value, gradient, means[theta.tobytes()] = objective.evaluate(theta)
         return -value, -gradient
 
     if start is not None:
         leads = np.arange(d) if groups is None else np.unique(groups, True)[1]
         first[:d] = np.log(start.lengthscales[leads])
         first[d] = np.log(start.outputscale)
-    theta, _, _ = fmin_l_bfgs_b(negated, first, bounds=box, maxiter=max_iterations)
-    _, _, mean = objective.evaluate(theta)
+    low, high = np.array(box).T.copy()
+    theta = minimise_within(negated, first, low, high, max_iterations=max_iterations)
+    mean = means.get(theta.tobytes())
     natural = np.exp(theta)
     return Hyperparameters(
         lengthscales=natural[:d] if groups is None else natural[:d][groups],
         outputscale=float(natural[d]),
-        mean=mean,
+        mean=objective.evaluate(theta)[2] if mean is None else mean,
         noise_variance=float(
             natural[d + 1] if noise_variance is None else noise_variance
         ),

@@ -150,10 +150,11 @@ class GaussianProcess:
         k, slope = matern52_with_slope(self.distances(X), self.hyper.outputscale)
         w = k @ self.inverse_factor.T
         std = conditional_std(w, self.hyper.outputscale)
-        v = w @ self.inverse_factor
-        v *= slope
-        slope *= self.alpha
-        both = self.contract(np.stack([slope, v]), X)
+        sensitivity = np.empty((2, *k.shape))
+        np.multiply(slope, self.alpha, out=sensitivity[0])
+        np.matmul(w, self.inverse_factor, out=sensitivity[1])
+        sensitivity[1] *= slope
+        both = self.contract(sensitivity, X)
         return Moments(
             mean=self.hyper.mean + k @ self.alpha,
             std=std,

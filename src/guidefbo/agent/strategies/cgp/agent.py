@@ -20,6 +20,7 @@ from guidefbo.agent.decision.rule import Acquisition
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.decision.ucb import UpperConfidence
 from guidefbo.agent.strategies.cgp.constrained import ConstrainedPosterior
+from guidefbo.agent.strategies.cgp.mean import PosteriorMean
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.linalg import factorise
 from guidefbo.agent.surrogate.posterior import Posterior
@@ -118,7 +119,7 @@ class CgpAgent:
 
         Observed inputs count too: a level found too low lets too many designs pass.
         """
-        acquisition = UpperConfidence(posterior=self._rounded(posterior), multiplier=0)
+        acquisition = PosteriorMean(posterior=posterior, domain=self.domain)
         x = self._argmax(acquisition, posterior.X, address)
         return _level(acquisition.value(np.vstack([x, posterior.X])))  # E55
 

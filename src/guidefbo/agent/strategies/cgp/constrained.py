@@ -101,11 +101,12 @@ class ConstrainedPosterior:
         k, slope = matern52_with_slope(gp.distances(X), gp.hyper.outputscale)
         w = k @ gp.inverse_factor.T
         std, u = self._std(k, w)
-        v = u @ self.spread.T
-        v -= w @ gp.inverse_factor
-        v *= slope
-        slope *= gp.alpha
-        both = gp.contract(np.stack([slope, v]), X)
+        sensitivity = np.empty((2, *k.shape))
+        np.multiply(slope, gp.alpha, out=sensitivity[0])
+        np.matmul(u, self.spread.T, out=sensitivity[1])
+        sensitivity[1] -= w @ gp.inverse_factor
+        sensitivity[1] *= slope
+        both = gp.contract(sensitivity, X)
         return Moments(
             mean=gp.hyper.mean + k @ gp.alpha,
             std=std,

@@ -21,8 +21,8 @@ from guidefbo.agent.strategies.fmtbo.agent import (
     tell_iso,
     uniform_probes,
 )
-from guidefbo.agent.surrogate.fit import MAX_ITERATIONS
 from guidefbo.agent.surrogate.model import Model
+from guidefbo.core.descent import MAX_ITERATIONS
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.settings import count, part, real

@@ -92,11 +92,13 @@ class FtsDeAgent:
         features = shared_map(address.streams, self.num_shared, dim)
         X = self.domain.spread(self.num_candidates, address.at(Purpose.CANDIDATES))
         home = region_of(X, self.num_regions)
-        values = np.einsum("nm,nm->n", features(X), packet.weights[home])
-        i = home[int(np.argmax(values))]  # E51
+        paths = [SharedPath(features=features, weights=w) for w in packet.weights]
+        values = np.empty(len(X))
+        for i, path in enumerate(paths):
+            values[home == i] = path.value(X[home == i])
+        best = int(home[int(np.argmax(values))])  # E51
         low, high = region_boxes(self.num_regions, dim)
-        path = SharedPath(features=features, weights=packet.weights[i])
-        return RegionalPath(inside=path, low=low[i], high=high[i])
+        return RegionalPath(inside=paths[best], low=low[best], high=high[best])
 
 
 def same_regions(packet: RegionWeights, num_regions: int) -> None:

@@ -6,13 +6,13 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import fmin_l_bfgs_b
 
 from guidefbo.agent.dataset import scale_of
 from guidefbo.agent.surrogate.fit import LogPosterior
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.arrays import Matrix, Point, Points, Values
+from guidefbo.core.descent import minimise_within
 from guidefbo.wire.shared_data import SharedObservations
 
 LEAST_DATA = 3
@@ -105,8 +105,9 @@ def fit_pooled(pool: Pool, own: Hyperparameters, model: Model) -> Hyperparameter
         groups = np.arange(pool.X.shape[1], dtype=np.intp)
     leads = np.unique(groups, return_index=True)[1]
     d = len(leads)
-    box = [tuple(np.log(model.bounds.lengthscale))] * d
-    box.append(tuple(np.log(model.bounds.outputscale)))
+    bounds = model.bounds
+    box = [np.log(bounds.lengthscale)] * d + [np.log(bounds.outputscale)]
+    low, high = np.array(box).T.copy()
 
     def negated(theta: Point) -> tuple[float, Point]:
         value, gradient = 0.0, np.zeros(d + 1)
@@ -119,6 +120,6 @@ def fit_pooled(pool: Pool, own: Hyperparameters, model: Model) -> Hyperparameter
         return -value, -gradient
 
     first = np.log([*own.lengthscales[leads], own.outputscale])
-    theta, _, _ = fmin_l_bfgs_b(negated, first, bounds=box, maxiter=MAX_ITERATIONS)
+    theta = minimise_within(negated, first, low, high, max_iterations=MAX_ITERATIONS)
     natural = np.exp(theta)
     return replace(own, lengthscales=natural[:d][groups], outputscale=float(natural[d]))

@@ -7,9 +7,9 @@ References:
 """
 
 import numpy as np
-from scipy.optimize import fmin_l_bfgs_b
 
 from guidefbo.core.arrays import Point, Points
+from guidefbo.core.descent import minimise_within
 from guidefbo.problems.synthetic.search.landscape import Landscape
 
 FIRST_STEP = 0.02
@@ -55,12 +55,13 @@ def climb_to_the_end(landscape: Landscape, x: Point) -> Point:
         X = x[None]
         return -float(landscape.value(X)[0]), -landscape.gradient(X)[0]
 
-    end, _, _ = fmin_l_bfgs_b(
+    end = minimise_within(
         negated,
         x,
-        bounds=[(0.0, 1.0)] * len(x),
-        maxiter=MAX_ITERATIONS,
-        factr=10.0,
-        pgtol=1e-12,
+        np.zeros(len(x)),
+        np.ones(len(x)),
+        max_iterations=MAX_ITERATIONS,
+        precision=10.0,
+        flatness=1e-12,
     )
     return np.clip(end, 0.0, 1.0)
