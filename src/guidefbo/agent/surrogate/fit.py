@@ -91,7 +91,10 @@ class LogPosterior:
     ) -> Self:
         """Precompute what does not change during one fit."""
         cols, rows = _pairs(len(X))
-        differences = np.ascontiguousarray(((X[rows] - X[cols]) ** 2).T)
+        coordinates = np.ascontiguousarray(X.T)
+        differences = coordinates.take(rows, axis=1)
+        differences -= coordinates.take(cols, axis=1)
+        differences *= differences
         if groups is not None and groups[-1] + 1 < len(groups):
             starts = np.flatnonzero(np.diff(groups, prepend=-1))
             differences = np.add.reduceat(differences, starts, axis=0)
