@@ -89,10 +89,12 @@ class Bound:
         is_coarse = margin > _COARSE * float(np.median(reach))
         if is_coarse:
             margin = scale * float(np.finfo(np.float64).eps)
-        lefts = self._doubles if is_coarse else self._singles
+        lefts: list[Rows] = [*(self._doubles if is_coarse else self._singles)]
         kind = np.float64 if is_coarse else np.float32
         one = np.ones(len(members))
-        rights = [np.vstack([y.T, norm, one]).astype(kind) for y, norm in places]
+        rights: list[Rows] = [
+            np.vstack([y.T, norm, one]).astype(kind) for y, norm in places
+        ]
         allowed = reach + margin
         for at in range(0, rows.size, _ROWS_AT_ONCE):
             part = slice(at, at + _ROWS_AT_ONCE)
