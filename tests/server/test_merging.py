@@ -105,6 +105,7 @@ ROADS = {
     "small blocks": FAR | {"_BLOCK": 2, "_ASKERS_AT_ONCE": 3, "_ROWS_AT_ONCE": 1},
     "narrow radius": FAR | {"_FIRST_ANSWER": 1, "_SHARE": 100, "_BLOCK": 4},
     "found one by one": FAR | {"_FOUND_AT_ONCE": 1, "_BLOCK": 3},
+    "no farther": FAR | {"_FARTHER": 1.0, "_FIRST_ANSWER": 1, "_BLOCK": 4},
     "far members": FAR | {"_ENDS_FROM": 0.0},
     "double precision": FAR | {"_COARSE": 0.0, "_COARSE_PRODUCT": 0.0},
     "products": FAR | {"_WORTH_A_PRODUCT": 0},

@@ -33,6 +33,9 @@ from guidefbo.core.arrays import Matrix, Point, Points, Values
 STD_FLOOR = 1e-6
 """Smallest posterior std, relative to the prior's: below it is rounding error."""
 
+MANY_RESULTS = 1000
+"""Observations above which fantasies are drawn and conditioned on with less work."""
+
 
 def conditional_std(w: Matrix, prior: float | Values) -> Values:
     """Return √(prior - |w|²), above its floor.
@@ -180,7 +183,10 @@ class GaussianProcess:
         """Condition on quasi-random draws of the values at the observed inputs."""
         # Fantasies and paths are built from a posterior, hence imported late.
         from guidefbo.agent.surrogate.fantasies import LocalFantasies
+        from guidefbo.agent.surrogate.many_fantasies import ManyFantasies
 
+        if len(self.X) > MANY_RESULTS:
+            return ManyFantasies.draw(self, num_fantasies, stream)
         return LocalFantasies.draw(self, num_fantasies, stream)
 
     def sample_path(self, num_features: int, stream: np.random.Generator) -> SamplePath:

@@ -22,11 +22,46 @@ def factorise(K: Matrix) -> Matrix:
         L, info = lapack.dpotrf(A, lower=1, clean=1, overwrite_a=1)
         if info == 0:
             return L
-    raise NumericalError(
+    raise _indefinite(K)
+
+
+def factorise_over(K: Matrix) -> Matrix:
+    """Return the lower Cholesky factor of K in its place, jittered as `factorise` does.
+
+    Args:
+        K: A symmetric matrix, its rows one after the other; it is lost.
+
+    Returns:
+        The factor; above its diagonal is what is left of K.
+    """
+    A = K.T
+    diagonal = np.diagonal(K).copy()
+    for jitter in JITTERS:
+        np.fill_diagonal(A, diagonal + jitter * float(np.mean(diagonal)))
+        L, info = lapack.dpotrf(A, lower=1, clean=0, overwrite_a=1)
+        if info == 0:
+            return L
+        _mirror_upper(A)
+    raise _indefinite(K)
+
+
+def _indefinite(K: Matrix) -> NumericalError:
+    return NumericalError(
         f"A {len(K)} x {len(K)} covariance matrix is not positive definite even with a "
         f"jitter of {JITTERS[-1]:g} of its diagonal. Check the observations for values "
         "of absurd size."
     )
+
+
+def _mirror_upper(A: Matrix) -> None:
+    """Write what is above the diagonal below it, tile by tile."""
+    for i in range(0, len(A), TILE):
+        rows = slice(i, i + TILE)
+        upper = np.triu(A[rows, rows], 1)
+        A[rows, rows] = upper + upper.T
+        for j in range(0, i, TILE):
+            columns = slice(j, j + TILE)
+            A[rows, columns] = A[columns, rows].T
 
 
 def _by_columns(K: Matrix) -> Matrix:

@@ -9,6 +9,7 @@ single precision have a margin for rounding, so that the bound stays one; where 
 margin would be too coarse for the distances at hand, they are in double precision.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -23,6 +24,9 @@ little."""
 _COARSE = 0.05
 """Margin of single precision, relative to what is compared, above which it is not
 used."""
+
+_ROWS_AT_ONCE = 2_048
+"""Clusters that are multiplied with a block at once."""
 
 
 @dataclass(slots=True)
@@ -42,51 +46,71 @@ class Desk:
 
 
 class Bound:
-    """Lower bounds on the squared spans to the clusters of one block."""
+    """Lower bounds on the squared spans of some clusters to those of a block."""
 
-    def __init__(self, groups: Groups, members: Indices, desk: Desk) -> None:
+    def __init__(self, groups: Groups, askers: Indices, desk: Desk) -> None:
         """Prepare the products.
 
         Args:
             groups: All clusters.
-            members: Those of the block.
+            askers: Those that ask; they should lie together.
             desk: Where products are written; an answer is overwritten by the next.
         """
         self._groups, self._desk = groups, desk
-        self._origin = groups.center[members].mean(axis=0)
+        self._origin = groups.center[askers].mean(axis=0)
         self._has_ends = float(groups.size.mean()) > _ENDS_FROM
-        places = self._places(members)
-        self._largest = max(float(norm.max()) for _, norm in places)
-        one = np.ones(len(members))
-        self._doubles = [np.vstack([y.T, norm, one]) for y, norm in places]
-        self._singles = [right.astype(np.float32) for right in self._doubles]
+        places = self._places(askers)
+        self._norms = [norm for _, norm in places]
+        self._largest = max(float(norm.max()) for norm in self._norms)
+        one = np.ones(askers.size)
+        self._doubles = [np.column_stack([-2.0 * x, one, one]) for x, _ in places]
+        self._singles = [left.astype(np.float32) for left in self._doubles]
 
-    def beyond(self, who: Indices, reach: Reals) -> Rows:
-        """Return how far beyond its reach the block's clusters are from each asker.
+    def beyond(
+        self, rows: Indices, reach: Reals, members: Indices
+    ) -> Iterator[tuple[Indices, Rows]]:
+        """Yield how far beyond its reach the block's clusters are from each asker.
 
         Args:
-            who: The clusters that ask.
+            rows: Positions among the askers.
             reach: A squared distance for each.
+            members: The clusters of the block.
 
-        Returns:
-            (askers, members) lower bounds, at most 0 for whatever may be within reach.
+        Yields:
+            Some of the rows, and (rows, members) lower bounds, at most 0 for whatever
+            may be within reach.
         """
-        places = self._places(who)
+        if not rows.size:
+            return
+        places = self._places(members)
         largest = max(float(norm.max()) for _, norm in places) + float(reach.max())
         scale = 8 * (len(self._origin) + 4) * (largest + self._largest)
         margin = scale * float(np.finfo(np.float32).eps)
         is_coarse = margin > _COARSE * float(np.median(reach))
         if is_coarse:
             margin = scale * float(np.finfo(np.float64).eps)
-        rights = self._doubles if is_coarse else self._singles
+        lefts: list[Rows] = [*(self._doubles if is_coarse else self._singles)]
         kind = np.float64 if is_coarse else np.float32
-        one = np.ones(who.size)
-        lefts = [
-            np.column_stack([-2.0 * x, one, norm - reach - margin]).astype(kind)
-            for x, norm in places
+        one = np.ones(len(members))
+        rights: list[Rows] = [
+            np.vstack([y.T, norm, one]).astype(kind) for y, norm in places
         ]
-        total = self._product("total", lefts[0], rights[0])
-        for left in lefts[1:]:
+        allowed = reach + margin
+        for at in range(0, rows.size, _ROWS_AT_ONCE):
+            part = slice(at, at + _ROWS_AT_ONCE)
+            yield rows[part], self._bound(lefts, rights, rows[part], allowed[part])
+
+    def _bound(
+        self, lefts: list[Rows], rights: list[Rows], rows: Indices, allowed: Reals
+    ) -> Rows:
+        """Return the largest of the bounds, less what is allowed to each row."""
+        some: list[Rows] = []
+        for left, norm in zip(lefts, self._norms, strict=True):
+            mine = left.take(rows, axis=0)
+            mine[:, -1] = norm[rows] - allowed
+            some.append(mine)
+        total = self._product("total", some[0], rights[0])
+        for left in some[1:]:
             for right in rights[1:]:
                 more = self._product("more", left, right)
                 np.maximum(total, more, out=total)

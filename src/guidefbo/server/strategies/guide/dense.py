@@ -60,14 +60,15 @@ def _matrix(groups: Groups, limit: float) -> Reals:
     largest = np.abs(groups.center).max()
     grid = 8 * np.finfo(np.float64).eps * np.sqrt(groups.center.shape[1]) * largest
     reach = np.full(count, ((1 + _SLACK) * np.sqrt(limit) + grid) ** 2)
-    desk = Desk()
+    bound = Bound(groups, everybody, Desk())
     for at in range(0, count, _COLUMNS_AT_ONCE):
         end = min(at + _COLUMNS_AT_ONCE, count)
-        bound = Bound(groups, everybody[at:end], desk)
-        beyond = bound.beyond(everybody[:end], reach[:end])
-        first, second = np.nonzero(beyond.T <= 0.0)
-        is_pair = second < at + first
-        first, second = at + first[is_pair], second[is_pair]
-        found = spans(groups, first, second, np.full(first.size, limit))
-        matrix[first, second] = matrix[second, first] = found
+        earlier = everybody[:end]
+        for rows, beyond in bound.beyond(everybody[at:end], reach[at:end], earlier):
+            first, second = np.nonzero(beyond <= 0.0)
+            first = rows[first]
+            is_pair = second < first
+            first, second = first[is_pair], second[is_pair]
+            found = spans(groups, first, second, np.full(first.size, limit))
+            matrix[first, second] = matrix[second, first] = found
     return matrix

@@ -11,8 +11,8 @@ the span returns a few neighbours (see `neighbours`), and a *horizon*: a lower b
 the span to every cluster that was not returned. A nearest neighbour within the horizon
 is certain, and certain mutual neighbours are joined. The joined cluster keeps the
 neighbours that both had, and the smaller horizon. A cluster without a certain neighbour
-searches again, for twice as many. When few clusters are left, all their spans are
-measured (see `dense`).
+searches again, for twice as many, but not much farther than the nearest one it knows.
+When few clusters are left, all their spans are measured (see `dense`).
 
 Memory grows with the number of points, not of pairs. Time depends on the data; the
 worst case is one cloud several thresholds wide in every direction, where the bound
@@ -34,6 +34,14 @@ _FIRST_ANSWER = 8
 _LARGEST_ROUND = 1_000_000
 """Neighbours handled in one round; this and the number of points bound the memory."""
 
+_FARTHER = 1.2
+"""How far a cluster searches, relative to the nearest one it knows of, squared: no
+farther is needed now, and a little more saves the next search."""
+
+_UNSEEN = -2
+"""In place of the nearest neighbour of a cluster that was not looked at since it or its
+surroundings changed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Knowledge:
@@ -49,12 +57,17 @@ class _Knowledge:
     width: Indices
     """How many neighbours the next answer should hold."""
     choice: list[int]
-    """The certain nearest neighbour when last looked at, or -1."""
+    """The certain nearest neighbour, -1 for none, or `_UNSEEN`.
+
+    A certain one stays so until it is joined: spans only grow.
+    """
     absorbed: dict[int, int] = field(default_factory=dict[int, int])
     """Clusters that are no more, each with the one that took it in."""
 
     def nearest(self, a: int) -> int:
         """Return the nearest neighbour of `a`, or -1 while it is not certain."""
+        if self.choice[a] > _UNSEEN:
+            return self.choice[a]
         near = self.near[a]
         span, b = min(zip(near.values(), near, strict=True), default=(np.inf, -1))
         self.choice[a] = b if span < self.horizon[a] else -1
@@ -76,7 +89,10 @@ class _Knowledge:
         self.absorbed[lose] = keep
         self.horizon[keep] = min(self.horizon[keep], self.horizon[lose])
         self.width[keep] = min(self.width[keep], self.width[lose])
-        return [keep, *(c for c in ours | theirs if self.choice[c] in (a, b))]
+        anew = [keep, *(c for c in ours | theirs if self.choice[c] in (a, b))]
+        for c in anew:
+            self.choice[c] = _UNSEEN
+        return anew
 
 
 def link(points: Reals, root: Indices, limit: float) -> Indices:
@@ -113,7 +129,7 @@ def _nothing_known(count: int) -> _Knowledge:
         near=[{} for _ in range(count)],
         horizon=np.zeros(count),
         width=np.full(count, _FIRST_ANSWER),
-        choice=[-1] * count,
+        choice=[_UNSEEN] * count,
     )
 
 
@@ -141,11 +157,13 @@ def _answer(
 ) -> None:
     """Tell the clusters `asking` their neighbours and move their horizons."""
     who = np.searchsorted(names, asking)
-    first, second, horizon = neighbours(groups, who, width, limit)
+    asked: list[int] = asking.tolist()
+    known = [min(know.near[a].values(), default=np.inf) for a in asked]
+    enough = np.minimum(_FARTHER * np.array(known), limit)
+    first, second, horizon = neighbours(groups, who, width, enough)
     know.horizon[asking] = np.maximum(know.horizon[asking], horizon)
     know.width[asking] *= 2
-    known = know.horizon[names]
-    farther = np.maximum(known[first], known[second])
+    farther = np.maximum(know.horizon[names[first]], know.horizon[names[second]])
     span = spans(groups, first, second, np.minimum(farther, limit))
     useful = np.flatnonzero((span <= limit) & (span < farther))
     pairs = zip(
@@ -156,6 +174,8 @@ def _answer(
     )
     for a, b, squared in pairs:
         know.near[a][b] = know.near[b][a] = squared
+    for a in asked:
+        know.choice[a] = _UNSEEN
 
 
 def _settle(know: _Knowledge, start: list[int]) -> list[int]:
@@ -177,7 +197,7 @@ def _settle(know: _Knowledge, start: list[int]) -> list[int]:
                 todo += know.join(a, b)
             else:
                 chain.append(b)
-    return [a for a in waiting if know.choice[a] < 0]
+    return [a for a in waiting if know.choice[a] == -1]
 
 
 def _resolve(absorbed: dict[int, int], count: int) -> Indices:

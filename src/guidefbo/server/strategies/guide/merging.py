@@ -137,6 +137,7 @@ def _tight_groups(points: Reals, limit: float) -> Indices:
     root = np.arange(len(points))
     if len(points) < _MANY_POINTS:
         return root
+    points = np.asfortranarray(points)  # it is read by coordinates
     is_grouped = np.zeros(len(points), dtype=np.bool_)
     for leader in np.linspace(0, len(points) - 1, _NUM_LEADERS).astype(np.intp):
         if not is_grouped[leader]:

@@ -26,9 +26,6 @@ all neighbours only."""
 _ASKERS_AT_ONCE = 8_192
 """Clusters that search together."""
 
-_ROWS_AT_ONCE = 2_048
-"""Of these, how many are multiplied with a block at once."""
-
 _BOXES_AT_ONCE = 8
 """Bounding boxes compared with the clusters that search at once."""
 
@@ -46,7 +43,7 @@ class Found(NamedTuple):
     """Neighbours of the clusters that ask."""
 
     first: Indices
-    """One cluster of each pair."""
+    """One cluster of each pair, which asks."""
     second: Indices
     """The other one; each pair once, equal first ones side by side."""
     horizon: Reals
@@ -75,27 +72,32 @@ class _Hits(NamedTuple):
     least: Reals
 
 
-def neighbours(groups: Groups, who: Indices, told: Indices, limit: float) -> Found:
+def neighbours(groups: Groups, who: Indices, told: Indices, limit: Reals) -> Found:
     """Return the `told` nearest of each cluster in `who`, or fewer, within the limit.
 
     Args:
         groups: The clusters.
         who: Those that ask.
         told: How many neighbours each of them is told at most.
-        limit: Largest squared span of interest.
+        limit: Largest squared span of interest to each of them.
     """
     blocks = _blocks(groups)
     count = len(groups.names)
     place = np.argsort(blocks.home[who], kind="stable")
     horizon = np.empty(who.size)
+    is_asking = np.zeros(count, dtype=np.bool_)
+    is_asking[who] = True
     codes: list[Indices] = []
     desk = Desk()
     for at in range(0, who.size, _ASKERS_AT_ONCE):
         rows = place[at : at + _ASKERS_AT_ONCE]
         some = who[rows]
-        hits, horizon[rows] = _search(groups, blocks, some, told[rows], limit, desk)
+        hits, horizon[rows] = _search(
+            groups, blocks, some, told[rows], limit[rows], desk
+        )
         a, b = some[hits.row], hits.other
-        codes.append(np.minimum(a, b) * count + np.maximum(a, b))
+        is_twin = is_asking[b] & (b < a)
+        codes.append(np.where(is_twin, b, a) * count + np.where(is_twin, a, b))
     code = np.sort(np.concatenate(codes))
     first, second = np.divmod(code[np.diff(code, prepend=-1) > 0], count)
     return Found(first, second, horizon)
@@ -138,7 +140,7 @@ def _search(
     blocks: _Blocks,
     who: Indices,
     told: Indices,
-    limit: float,
+    limit: Reals,
     desk: Desk,
 ) -> tuple[_Hits, Reals]:
     """Return the neighbours of some clusters, sorted by block, and their horizons."""
@@ -153,14 +155,12 @@ def _search(
     ]
     waiting = 0
     order: Indices = np.argsort(gap.mean(axis=1))
+    bound = Bound(groups, who, desk)
     for block in order:
         members = blocks.members[int(block)]
         reach = ((1 + _SLACK) * np.sqrt(radius) + grid) ** 2
         rows = np.flatnonzero(gap[block] <= reach)
-        bound = Bound(groups, members, desk)
-        for at in range(0, rows.size, _ROWS_AT_ONCE):
-            some = rows[at : at + _ROWS_AT_ONCE]
-            beyond = bound.beyond(who[some], reach[some])
+        for some, beyond in bound.beyond(rows, reach[rows], members):
             i, j = np.divmod(np.flatnonzero(beyond.ravel() <= 0.0), beyond.shape[1])
             least = beyond[i, j] + reach[some[i]]
             parts.append(_Hits(some[i], members[j], least))
@@ -169,8 +169,10 @@ def _search(
             hits, radius = _nearest(parts, who, told, radius)
             parts, waiting = [hits], 0
     hits, radius = _nearest(parts, who, told, radius)
-    bound = np.maximum((1 - _SLACK) * np.sqrt(radius) - grid, 0.0) ** 2
-    return hits, np.where(radius >= most, np.inf, bound)
+    horizon = np.maximum((1 - _SLACK) * np.sqrt(radius) - grid, 0.0) ** 2
+    # Whatever is within the limit was found then.
+    beyond_limit = np.maximum(horizon, np.nextafter(limit, np.inf))
+    return hits, np.where(radius >= most, beyond_limit, horizon)
 
 
 def _first_radius(
@@ -184,12 +186,14 @@ def _first_radius(
     for at, end in zip(opens, [*opens[1:], who.size], strict=True):
         some, mine = who[at:end], blocks.members[int(home[at])]
         rank = np.where(told[at:end] + 1 < count, -(-told[at:end] // _SHARE), count)
-        about = Bound(groups, mine, desk).beyond(some, np.zeros(some.size))
-        about[some[:, None] == mine] = np.inf
-        for wanted in np.unique(rank[rank < len(mine)]):
-            rows = np.flatnonzero(rank == wanted)
-            found = np.partition(about[rows], wanted - 1, axis=1)[:, wanted - 1]
-            radius[at + rows] = np.maximum(found, 0.0)
+        everyone = np.arange(some.size)
+        bound = Bound(groups, some, desk)
+        for part, about in bound.beyond(everyone, np.zeros(some.size), mine):
+            about[some[part][:, None] == mine] = np.inf
+            for wanted in np.unique(rank[part][rank[part] < len(mine)]):
+                rows = np.flatnonzero(rank[part] == wanted)
+                found = np.partition(about[rows], wanted - 1, axis=1)[:, wanted - 1]
+                radius[at + part[rows]] = np.maximum(found, 0.0)
     return radius
 
 

@@ -118,7 +118,7 @@ def spans(groups: Groups, first: Indices, second: Indices, most: Reals) -> Reals
         )
     if several.size:
         found[several] = _measure(
-            groups, first[several], second[several], work[several]
+            groups, first[several], second[several], work[several], most[several]
         )
     found[found > most] = np.inf
     return found
@@ -160,20 +160,19 @@ def _paired(columns: Reals, i: Indices, j: Indices) -> Reals:
     return reduce(np.add, (np.square(x[i] - x[j]) for x in columns))
 
 
-def _measure(groups: Groups, first: Indices, second: Indices, work: Indices) -> Reals:
-    """Return the exact squared spans, by plain sums or by products."""
+def _measure(
+    groups: Groups, first: Indices, second: Indices, work: Indices, most: Reals
+) -> Reals:
+    """Return the exact squared spans, or infinity where they are above `most`."""
     found = np.empty(first.size)
     opens = np.flatnonzero(np.diff(first, prepend=-1))
     counts = np.diff(opens, append=first.size)
     heavy = np.add.reduceat(work, opens) > _WORTH_A_PRODUCT
     light = np.flatnonzero(~np.repeat(heavy, counts))
-    a, b = first[light], second[light]
-    found[light] = _by_sums(
-        groups.columns, groups.start[a], groups.size[a], groups.start[b], groups.size[b]
-    )
+    found[light] = _pair_by_pair(groups, first[light], second[light], most[light])
     for at, count in zip(opens[heavy], counts[heavy], strict=True):
         part = slice(at, at + count)
-        found[part] = _by_product(groups, int(first[at]), second[part])
+        found[part] = _by_product(groups, int(first[at]), second[part], most[part])
     return found
 
 
@@ -188,11 +187,14 @@ def _portions(work: Indices) -> Iterator[slice]:
         begin = end
 
 
-def _by_sums(
-    columns: Reals, start_a: Indices, size_a: Indices, start_b: Indices, size_b: Indices
+def _pair_by_pair(
+    groups: Groups, first: Indices, second: Indices, most: Reals
 ) -> Reals:
-    """Return the squared spans of member ranges, each pair of members measured."""
-    found = np.empty(start_a.size)
+    """Return the squared spans, each pair of members measured on its own."""
+    found = np.full(first.size, np.inf)
+    size_a, size_b = groups.size[first], groups.size[second]
+    start_a, start_b = groups.start[first], groups.start[second]
+    one = np.ones(groups.left.shape[1], dtype=groups.left.dtype)
     work = size_a * size_b
     for part in _portions(work):
         count = work[part]
@@ -201,29 +203,50 @@ def _by_sums(
         row, column = np.divmod(place, np.repeat(size_b[part], count))
         i = np.repeat(start_a[part], count) + row
         j = np.repeat(start_b[part], count) + column
-        found[part] = np.maximum.reduceat(_paired(columns, i, j), opens)
+        factors = groups.left.take(i, axis=0)
+        factors *= groups.right.take(j, axis=0)
+        about = product(factors, one)
+        largest = np.maximum.reduceat(about, opens)
+        near = np.flatnonzero(largest <= most[part] + groups.blur)
+        least = np.full(count.size, np.inf)
+        least[near] = largest[near] - groups.blur
+        close = np.flatnonzero(about >= np.repeat(least, count))
+        exact = _paired(groups.columns, i[close], j[close])
+        if near.size:
+            begins = np.searchsorted(close, opens[near])
+            found[part.start + near] = np.maximum.reduceat(exact, begins)
     return found
 
 
-def _by_product(groups: Groups, a: int, partners: Indices) -> Reals:
+def _by_product(groups: Groups, a: int, partners: Indices, most: Reals) -> Reals:
     """Return the squared spans of group `a` to its `partners`."""
     size = groups.size[partners]
     opens = np.cumsum(size) - size
     shift = np.repeat(groups.start[partners] - opens, size)
     members = np.arange(shift.size) + shift
     mine = slice(groups.start[a], groups.start[a] + groups.size[a])
-    left, right = groups.left[mine], groups.right[members]
+    left, right = groups.left[mine], groups.right.take(members, axis=0)
     about = np.full(members.size, -np.inf, dtype=left.dtype)
-    for part, _, product in _products(left, right):
-        np.maximum(about[part], product.max(axis=0), out=about[part])
-    least = np.repeat(np.maximum.reduceat(about, opens) - groups.blur, size)
+    for part, _, piece in _products(left, right):
+        np.maximum(about[part], piece.max(axis=0), out=about[part])
+    largest = np.maximum.reduceat(about, opens)
+    found = np.full(partners.size, np.inf)
+    near = np.flatnonzero(largest <= most + groups.blur)
+    if not near.size:
+        return found
+    least = np.full(partners.size, np.inf)
+    least[near] = largest[near] - groups.blur
+    least = np.repeat(least, size)
     close = np.flatnonzero(about >= least)
     exact = np.zeros(close.size)
-    for part, row, product in _products(left, right[close]):
-        i, j = np.nonzero(product >= least[close[part]])
-        found = _paired(groups.columns, mine.start + row + i, members[close[part][j]])
-        np.maximum.at(exact[part], j, found)
-    return np.maximum.reduceat(exact, np.searchsorted(close, opens))
+    for part, row, piece in _products(left, right.take(close, axis=0)):
+        i, j = np.nonzero(piece >= least[close[part]])
+        distance = _paired(
+            groups.columns, mine.start + row + i, members[close[part][j]]
+        )
+        np.maximum.at(exact[part], j, distance)
+    found[near] = np.maximum.reduceat(exact, np.searchsorted(close, opens[near]))
+    return found
 
 
 def _products(left: Rows, right: Rows) -> Iterator[tuple[slice, int, Rows]]:
