@@ -11,6 +11,8 @@ JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 
 TILE = 256
 """Rows and columns of a matrix copied at once."""
+FEW = 128
+"""Up to so many rows a triangle is multiplied like any other matrix."""
 
 
 def factorise(K: Matrix) -> Matrix:
@@ -56,6 +58,8 @@ def whiten(inverse_factor: Matrix, K: Matrix) -> Matrix:
         inverse_factor: L^-1, lower triangular, with its columns one after the other.
         K: (b, n), one row a point.
     """
+    if len(inverse_factor) <= FEW:
+        return K @ inverse_factor.T
     return blas.dtrmm(1.0, inverse_factor, K.T, lower=1).T
 
 
@@ -66,4 +70,6 @@ def unwhiten(inverse_factor: Matrix, W: Matrix) -> Matrix:
         inverse_factor: L^-1, lower triangular, with its columns one after the other.
         W: (b, n), one row a point.
     """
+    if len(inverse_factor) <= FEW:
+        return W @ inverse_factor
     return blas.dtrmm(1.0, inverse_factor, W.T, lower=1, trans_a=1).T

@@ -235,19 +235,17 @@ class TrendPosterior:
     def mean_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the mean and its gradient at the rows of X."""
         mean, gradient = self.rest.mean_and_gradient(X)
+        _, slopes, curvatures = self._terms
         U = X - 0.5
-        mean += self._quadratic(U)
-        gradient += self._quadratic_gradient(U)
-        return mean, gradient
+        gradient += slopes + (2.0 * curvatures) * U
+        return mean + self._quadratic(U), gradient
 
     def moments(self, X: Points) -> Moments:
         """Return mean, standard deviation and their gradients at the rows of X."""
         gp = self.rest
         k, slope = matern52_with_slope(gp.distances(X), gp.hyper.outputscale)
-        mean = k @ gp.alpha
+        mean = gp.hyper.mean + k @ gp.alpha
         Phi = self.prior.basis(X)
-        mean += Phi @ self.weights
-        mean += gp.hyper.mean
         k += Phi @ self.loadings.T
         w = whiten(gp.inverse_factor, k)
         std = conditional_std(w, self.prior_variance(Phi))
@@ -258,7 +256,12 @@ class TrendPosterior:
         np.multiply(slope, gp.alpha, out=both[0])
         np.multiply(slope, v, out=both[1])
         mean_gradient, of_rest = gp.contract(both, X)
-        mean_gradient += self._quadratic_gradient(X - 0.5)
+        _, slopes, curvatures = self._terms
+        U = X - 0.5
+        mean += self._quadratic(U)
+        mean_gradient += slopes
+        U *= 2.0 * curvatures
+        mean_gradient += U
         of_trend -= of_rest
         of_trend /= std[:, None]
         return Moments(
@@ -271,7 +274,7 @@ class TrendPosterior:
         k = matern52(gp.distances(X), gp.hyper.outputscale)
         Phi = self.prior.basis(X)
         w = (k + Phi @ self.loadings.T) @ gp.inverse_factor.T
-        mean = gp.hyper.mean + k @ gp.alpha + Phi @ self.weights
+        mean = gp.hyper.mean + k @ gp.alpha + self._quadratic(X - 0.5)
         return mean, self.prior_covariance(X) - w @ w.T
 
     def draw(self, X: Points, stream: np.random.Generator) -> Values:
@@ -330,10 +333,11 @@ class TrendPosterior:
         """
         gp = self.rest
         G = self.prior.basis.gradient(x)
-        prior, cross = (G * self.prior.variances) @ G.T, self.loadings @ G.T
-        of_rest = GRADIENT_SHARE * gp.hyper.outputscale / gp.hyper.lengthscales**2
-        both = gp.inverse_factor @ np.hstack([gradient_cross(gp, x) + cross, cross])
-        W, V = np.hsplit(both, 2)
+        GS = G * self.prior.variances
+        prior, cross = GS @ G.T, self.design @ GS.T
+        of_rest = GRADIENT_SHARE * gp.hyper.outputscale / (gp.hyper.lengthscales**2)
+        W = gp.inverse_factor @ (gradient_cross(gp, x) + cross)
+        V = gp.inverse_factor @ cross
         return prior + np.diag(of_rest) - W.T @ W, prior - V.T @ V
 
     def trend_hessian(self) -> Matrix:
@@ -380,7 +384,7 @@ class TrendPosterior:
         gp = self.rest
         k = matern52(q, gp.hyper.outputscale)
         Phi = self.prior.basis(X)
-        mean = gp.hyper.mean + k @ gp.alpha + Phi @ self.weights
+        mean = gp.hyper.mean + k @ gp.alpha + self._quadratic(X - 0.5)
         k += Phi @ self.loadings.T
         w = whiten(gp.inverse_factor, k)
         return mean, conditional_std(w, self.prior_variance(Phi))
@@ -399,18 +403,7 @@ class TrendPosterior:
 
     def _quadratic(self, U: Points) -> Values:
         level, slopes, curvatures = self._terms
-        terms = U * curvatures
-        terms += slopes
-        value = np.einsum("ij,ij->i", terms, U)
-        value += level - curvatures.sum() / 12.0
-        return value
-
-    def _quadratic_gradient(self, U: Points) -> Points:
-        _, slopes, curvatures = self._terms
-        gradient = U * curvatures
-        gradient *= 2.0
-        gradient += slopes
-        return gradient
+        return level - curvatures.sum() / 12.0 + U @ slopes + U**2 @ curvatures
 
 
 def _add(mean: Values, trend: Values) -> Values:
