@@ -258,6 +258,27 @@ def test_nothing_is_widened_at_observed_inputs(level):
     assert S[2] > 2.9
 
 
+def test_known_points_are_found_among_many_with_a_coordinate_in_common():
+    """E16: as the distances to all observed inputs say."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    observed = rng.random((40, 3))
+    observed[::2, 0] = 0.0
+    received = Components(
+        weights=np.ones(1), centers=np.full((1, 3), 0.5), variances=np.ones((1, 3))
+    )
+    field = GuidanceField.of(received)
+    near = observed + 0.4 * KNOWN_RADIUS
+    aside = observed + np.array([0.0, 0.1, 0.0])
+    X = np.vstack([observed, near, aside, rng.random((20, 3))])
+    gaps = np.linalg.norm(X[:, None] - observed, axis=2).min(axis=1)
+    lam = np.where(gaps < KNOWN_RADIUS, 0.0, 2.0)
+    assert (lam == 0.0).sum() == 80
+    G, dG = field.with_gradient(X)
+    S, dS = LocalScaling.widening(field, 2.0, observed).with_gradient(X)
+    np.testing.assert_array_equal(S, 1.0 + lam * G)
+    np.testing.assert_array_equal(dS, lam[:, None] * dG)
+
+
 def test_schedules_by_hand():
     """E17: λ_max / √t, or λ_max."""
     assert [decaying(3.0, t) for t in (1, 4, 9)] == [3.0, 1.5, 1.0]

@@ -10,7 +10,7 @@ from guidefbo.agent.surrogate.kernel import (
     matern52_with_slope,
     squared_distances,
 )
-from guidefbo.agent.surrogate.linalg import factorise
+from guidefbo.agent.surrogate.linalg import FEW, factorise, unwhiten, whiten
 
 
 @pytest.mark.parametrize("shape", [(7,), (5, 4), (3, 4, 5), (2, 50), (0, 3)])
@@ -42,3 +42,14 @@ def test_distances_and_factors_in_parts_are_those_of_the_whole(monkeypatch):
     assert np.array_equal(squared_distances(A, A[:11], lengthscales), q)
     assert np.array_equal(factorise(K), L)
     assert np.array_equal(factorise(np.asfortranarray(K)), L)
+
+
+@pytest.mark.parametrize("n", [1, FEW, FEW + 1, 200])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_products_with_a_triangle_are_those_with_the_whole_matrix(n, order):
+    """On both sides of where the triangular product begins."""
+    rng = np.random.Generator(np.random.PCG64(n))
+    L_inv = np.array(np.tril(rng.normal(size=(n, n))), order=order)
+    K = rng.normal(size=(7, n))
+    np.testing.assert_allclose(whiten(L_inv, K), K @ L_inv.T, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(unwhiten(L_inv, K), K @ L_inv, rtol=1e-10, atol=1e-10)

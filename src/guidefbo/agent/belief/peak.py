@@ -96,11 +96,11 @@ def peak_variance(
     free = domain.free.copy()
     free[domain.columns] = False
     if free.any():
-        H, C = model.hessian(x), model.gradient_covariance(x)
+        H, (C, of_trend) = model.hessian(x), model.gradient_covariances(x)
         held = free & ((x < AT_BOUND) | (x > 1.0 - AT_BOUND))
         moves = free & ~held
         variance[moves] = np.minimum(
-            _sandwich(model, H, C, moves), _by_trend(model, x, moves)
+            _sandwich(model, H, C, moves), _by_trend(model, x, of_trend, moves)
         )  # E89
         if held.any():
             slope = model.mean_and_gradient(x[None])[1][0]
@@ -111,10 +111,17 @@ def peak_variance(
 
 
 def _by_trend(
-    model: TrendPosterior, x: Point, moves: NDArray[np.bool_]
+    model: TrendPosterior, x: Point, C: Matrix, moves: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return the variances by the trend alone, infinite where it is not concave."""
-    H, C = model.trend_hessian(), model.trend_gradient_covariance(x)
+    """Return the variances by the trend alone, infinite where it is not concave.
+
+    Args:
+        model: The posterior.
+        x: Where its mean peaks.
+        C: Covariance of the trend's gradient there.
+        moves: The coordinates.
+    """
+    H = model.trend_hessian()
     miss = (x - model.summit)[moves]
     variance = _sandwich(model, H, C, moves) + miss**2
     return np.where(np.diagonal(H)[moves] < 0.0, variance, np.inf)

@@ -1,5 +1,6 @@
 """The factor S = 1 + λ G on the standard deviation, local or constant."""
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -45,6 +46,11 @@ class LocalScaling:
     """λ, at least 0."""
     observed: Points
     """Inputs the agent has already evaluated."""
+    _firsts: Values = dataclasses.field(init=False)
+    """Their first coordinates, ascending."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_firsts", np.sort(self.observed[:, 0]))
 
     @classmethod
     def widening(
@@ -60,9 +66,14 @@ class LocalScaling:
     def with_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return S and its gradient at the rows of X."""
         G, dG = self.field.with_gradient(X)
-        known = self._is_known(X)
-        lam = np.where(known, 0.0, self.strength)
-        return 1.0 + lam * G, lam[:, None] * dG  # E16
+        S, dS = 1.0 + self.strength * G, self.strength * dG  # E16
+        rows = self._may_be_known(X)
+        if len(rows):
+            unit = np.ones(X.shape[1])
+            q = squared_distances(X[rows], self.observed, unit)
+            known = rows[_is_near(q)]
+            S[known], dS[known] = 1.0, 0.0
+        return S, dS
 
     def by_sums(self) -> BySums[Values] | None:
         """Return S, by sums."""
@@ -74,14 +85,15 @@ class LocalScaling:
     def _widen(self, G: Values, q: Matrix) -> Values:
         return 1.0 + np.where(_is_near(q), 0.0, self.strength) * G  # E16
 
-    def _is_known(self, X: Points) -> NDArray[np.bool_]:
-        # Near points are near in the first coordinate, and few are: a quick look. Twice
-        # the radius, because distances below are rounded.
-        gaps = np.abs(X[:, :1] - self.observed[:, 0])
-        if (gaps >= 2.0 * KNOWN_RADIUS).all():
-            return np.zeros(len(X), dtype=np.bool_)
-        unit = np.ones(X.shape[1])
-        return _is_near(squared_distances(X, self.observed, unit))
+    def _may_be_known(self, X: Points) -> NDArray[np.intp]:
+        """Return the points that are near an observed one in the first coordinate.
+
+        Near points are, and few others: a quick look. Twice the radius, because
+        distances are rounded.
+        """
+        x, gap = X[:, 0], 2.0 * KNOWN_RADIUS
+        below = self._firsts.searchsorted(x - gap)
+        return np.flatnonzero(below < self._firsts.searchsorted(x + gap, "right"))
 
 
 def _is_near(q: Matrix) -> NDArray[np.bool_]:

@@ -74,8 +74,9 @@ class LogPosterior:
     """None: plain marginal likelihood."""
     own_noise: Values | None = None
     """(n,) noise variances of single observations, NaN where the common one holds."""
-    beside: Matrix | None = None
-    """(n, n) covariance of what is modelled beside the process; None: nothing is."""
+    beside: tuple[NDArray[np.float64], Values] | None = None
+    """Covariance of what is modelled beside the process, of the pairs (p,) and on the
+    diagonal (n,); None: nothing is."""
 
     @classmethod
     def of(
@@ -107,7 +108,7 @@ class LogPosterior:
             noise_variance=noise_variance,
             priors=priors,
             own_noise=own_noise,
-            beside=beside,
+            beside=None if beside is None else (beside[rows, cols], beside.diagonal()),
         )
 
     def __call__(self, theta: Point) -> tuple[float, Point]:
@@ -168,14 +169,16 @@ class LogPosterior:
     def _invert(self, k: Values, diagonal: OtherValues | float) -> tuple[Matrix, float]:
         """Return the lower triangle of K^-1 and half the log determinant of K."""
         n = len(self.y)
+        if self.beside is not None:
+            k, diagonal = k + self.beside[0], diagonal + self.beside[1]
         for jitter in JITTERS:
-            flat = np.zeros(n * n)
+            # Nobody reads the upper triangle.
+            flat = np.empty(n * n)
             flat[self.places] = k
             flat[:: n + 1] = diagonal
+            if jitter > 0.0:
+                flat[:: n + 1] *= 1.0 + jitter
             K = flat.reshape(n, n).T
-            if self.beside is not None:
-                K += self.beside
-            flat[:: n + 1] *= 1.0 + jitter
             L, info = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
             if info == 0:
                 half_logdet = float(np.log(L.diagonal()).sum())

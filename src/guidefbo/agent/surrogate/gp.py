@@ -25,7 +25,12 @@ from guidefbo.agent.surrogate.kernel import (
     scaled_distances,
     squared_distances,
 )
-from guidefbo.agent.surrogate.linalg import factorise, invert_factor
+from guidefbo.agent.surrogate.linalg import (
+    factorise,
+    invert_factor,
+    unwhiten,
+    whiten,
+)
 from guidefbo.agent.surrogate.posterior import Fantasies, Moments, SamplePath
 from guidefbo.agent.surrogate.sums import BySums
 from guidefbo.core.arrays import Matrix, Point, Points, Values
@@ -151,12 +156,11 @@ class GaussianProcess:
     def moments(self, X: Points) -> Moments:
         """Return mean, standard deviation and their gradients at the rows of X."""
         k, slope = matern52_with_slope(self.distances(X), self.hyper.outputscale)
-        w = k @ self.inverse_factor.T
+        w = whiten(self.inverse_factor, k)
         std = conditional_std(w, self.hyper.outputscale)
         sensitivity = np.empty((2, *k.shape))
         np.multiply(slope, self.alpha, out=sensitivity[0])
-        np.matmul(w, self.inverse_factor, out=sensitivity[1])
-        sensitivity[1] *= slope
+        np.multiply(slope, unwhiten(self.inverse_factor, w), out=sensitivity[1])
         both = self.contract(sensitivity, X)
         return Moments(
             mean=self.hyper.mean + k @ self.alpha,
@@ -217,7 +221,7 @@ class GaussianProcess:
         """Return the mean and standard deviation at distances q, (b, n)."""
         k = matern52(q, self.hyper.outputscale)
         return self.hyper.mean + k @ self.alpha, conditional_std(
-            k @ self.inverse_factor.T, self.hyper.outputscale
+            whiten(self.inverse_factor, k), self.hyper.outputscale
         )
 
     def _predict_mean(self, q: Matrix) -> Values:

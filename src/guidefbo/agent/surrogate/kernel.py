@@ -41,15 +41,22 @@ def scaled_distances(
         norms: Their squared norms.
     """
     A = A / lengthscales
-    q = A @ scaled.T
     own = np.einsum("ij,ij->i", A, A)[:, None]
-    for rows in _parts(q) if q.size > MANY else (slice(None),):
-        part = q[rows]
-        part *= -2.0
-        part += own[rows]
-        part += norms
-        np.maximum(part, 0.0, out=part)
+    # Doubling is exact, and there are fewer coordinates than distances.
+    A *= -2.0
+    q = A @ scaled.T
+    if q.size <= MANY:
+        return _add_norms(q, own, norms)
+    for rows in _parts(q):
+        _add_norms(q[rows], own[rows], norms)
     return q
+
+
+def _add_norms(q: Reals, own: Reals, norms: OtherValues) -> Reals:
+    """Complete the squared distances, in their place."""
+    q += own
+    q += norms
+    return np.maximum(q, 0.0, out=q)
 
 
 def distances_by_sums(

@@ -48,7 +48,12 @@ from guidefbo.agent.surrogate.kernel import (
     matern52_with_slope,
     squared_distances,
 )
-from guidefbo.agent.surrogate.linalg import factorise, invert_factor
+from guidefbo.agent.surrogate.linalg import (
+    factorise,
+    invert_factor,
+    unwhiten,
+    whiten,
+)
 from guidefbo.agent.surrogate.posterior import Fantasies, Moments, SamplePath
 from guidefbo.agent.surrogate.sums import (
     BySums,
@@ -113,6 +118,8 @@ class TrendPosterior:
     """Posterior mean of β."""
     prior: TrendPrior
     """Prior of β."""
+    design: Matrix = field(init=False)
+    """φ(X), a row each observed input."""
     loadings: Matrix = field(init=False)
     """φ(X) diag(S): prior covariance of the observed values, a row each, and β."""
     _terms: Terms = field(init=False)
@@ -120,6 +127,7 @@ class TrendPosterior:
 
     def __post_init__(self) -> None:
         F = self.prior.basis(self.rest.X)
+        object.__setattr__(self, "design", F)
         object.__setattr__(self, "loadings", F * self.prior.variances)
         object.__setattr__(self, "_terms", self.prior.basis.terms(self.weights))
 
@@ -168,7 +176,7 @@ class TrendPosterior:
     def evidence(self) -> float:
         """Log likelihood of the observed values, up to a constant of their number."""
         gp = self.rest
-        residual = gp.y - gp.hyper.mean - self.prior.basis(gp.X) @ self.prior.means
+        residual = gp.y - gp.hyper.mean - self.design @ self.prior.means
         half_logdet = -np.log(np.diagonal(gp.inverse_factor)).sum()
         return float(-half_logdet - 0.5 * residual @ gp.alpha)
 
@@ -239,19 +247,25 @@ class TrendPosterior:
         mean = gp.hyper.mean + k @ gp.alpha
         Phi = self.prior.basis(X)
         k += Phi @ self.loadings.T
-        w = k @ gp.inverse_factor.T
+        w = whiten(gp.inverse_factor, k)
         std = conditional_std(w, self.prior_variance(Phi))
-        std_gradient = self.std_gradient(X, w @ gp.inverse_factor, slope, std, Phi)
-        slope *= gp.alpha
+        v = unwhiten(gp.inverse_factor, w)
+        of_trend = self._variance_pulled_back(X, v, Phi)
+        # Both gradients of the process in one product with the observed inputs.
+        both = np.empty((2, *v.shape))
+        np.multiply(slope, gp.alpha, out=both[0])
+        np.multiply(slope, v, out=both[1])
+        mean_gradient, of_rest = gp.contract(both, X)
         _, slopes, curvatures = self._terms
         U = X - 0.5
         mean += self._quadratic(U)
-        mean_gradient = gp.contract(slope, X)
         mean_gradient += slopes
         U *= 2.0 * curvatures
         mean_gradient += U
+        of_trend -= of_rest
+        of_trend /= std[:, None]
         return Moments(
-            mean=mean, std=std, mean_gradient=mean_gradient, std_gradient=std_gradient
+            mean=mean, std=std, mean_gradient=mean_gradient, std_gradient=of_trend
         )
 
     def joint(self, X: Points) -> tuple[Values, Matrix]:
@@ -310,13 +324,21 @@ class TrendPosterior:
 
     def gradient_covariance(self, x: Point) -> Matrix:
         """Return the posterior covariance of the gradient at one point."""
-        d, gp = self.dim, self.rest
-        prior, cross = self._slopes(x)
+        return self.gradient_covariances(x)[0]
+
+    def gradient_covariances(self, x: Point) -> tuple[Matrix, Matrix]:
+        """Return the posterior covariances of two gradients at one point.
+
+        That of the sum, and that of the quadratic alone.
+        """
+        gp = self.rest
+        G = self.prior.basis.gradient(x)
+        GS = G * self.prior.variances
+        prior, cross = GS @ G.T, self.design @ GS.T
+        of_rest = GRADIENT_SHARE * gp.hyper.outputscale / (gp.hyper.lengthscales**2)
         W = gp.inverse_factor @ (gradient_cross(gp, x) + cross)
-        prior.flat[:: d + 1] += (
-            GRADIENT_SHARE * gp.hyper.outputscale / (gp.hyper.lengthscales**2)
-        )
-        return prior - W.T @ W
+        V = gp.inverse_factor @ cross
+        return prior + np.diag(of_rest) - W.T @ W, prior - V.T @ V
 
     def trend_hessian(self) -> Matrix:
         """Return the Hessian of the quadratic alone, the same everywhere."""
@@ -324,9 +346,7 @@ class TrendPosterior:
 
     def trend_gradient_covariance(self, x: Point) -> Matrix:
         """Return the posterior covariance of the quadratic's gradient at one point."""
-        prior, cross = self._slopes(x)
-        W = self.rest.inverse_factor @ cross
-        return prior - W.T @ W
+        return self.gradient_covariances(x)[1]
 
     def prior_variance(self, Phi: Matrix) -> Values:
         """Return the prior variance of f where the basis is Phi, one row a point."""
@@ -345,7 +365,6 @@ class TrendPosterior:
         v: Matrix,
         slope: Matrix,
         std: Values,
-        Phi: Matrix | None = None,
     ) -> Points:
         """Return the gradient of √(prior variance - c(x)ᵀ K⁻¹ c(x)).
 
@@ -354,11 +373,8 @@ class TrendPosterior:
             v: (b, n), K⁻¹ c(x), with c the prior covariance of f(x) and the data.
             slope: (b, n), derivative of the process's kernel in the squared distance.
             std: The root itself.
-            Phi: The basis at X, where it is at hand.
         """
-        basis = self.prior.basis
-        Phi = basis(X) if Phi is None else Phi
-        half = basis.pull_back(Phi * self.prior.variances - v @ self.loadings, X)
+        half = self._variance_pulled_back(X, v, self.prior.basis(X))
         half -= self.rest.contract(v * slope, X)
         half /= std[:, None]
         return half
@@ -368,18 +384,22 @@ class TrendPosterior:
         gp = self.rest
         k = matern52(q, gp.hyper.outputscale)
         Phi = self.prior.basis(X)
-        w = (k + Phi @ self.loadings.T) @ gp.inverse_factor.T
         mean = gp.hyper.mean + k @ gp.alpha + self._quadratic(X - 0.5)
+        k += Phi @ self.loadings.T
+        w = whiten(gp.inverse_factor, k)
         return mean, conditional_std(w, self.prior_variance(Phi))
 
-    def _slopes(self, x: Point) -> tuple[Matrix, Matrix]:
-        """Return the prior covariance of the quadratic's gradient at x, and with data.
+    def _variance_pulled_back(self, X: Points, v: Matrix, Phi: Matrix) -> Points:
+        """Return the trend's part of half the gradient of the variance.
 
-        (d, d), and (n, d) with the observed values.
+        Args:
+            X: Points, one a row.
+            v: (b, n), K⁻¹ c(x).
+            Phi: The basis at X.
         """
-        G = self.prior.basis.gradient(x)
-        GS = G * self.prior.variances
-        return GS @ G.T, self.prior.basis(self.rest.X) @ GS.T
+        C = Phi * self.prior.variances
+        C -= v @ self.loadings
+        return self.prior.basis.pull_back(C, X)
 
     def _quadratic(self, U: Points) -> Values:
         level, slopes, curvatures = self._terms

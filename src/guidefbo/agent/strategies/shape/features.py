@@ -73,8 +73,7 @@ class ShapeFeatures:
         """Return the constant and the features at the rows of X, (n, 1 + p)."""
         Phi = np.empty((len(X), 1 + self.size))
         constant, slopes, bends, options = self._parts(Phi)
-        U = X[:, self.numbers]
-        U -= 0.5
+        U = self._centred(X)
         constant[:] = 1.0
         np.multiply(U, SLOPE, out=slopes)
         U *= U
@@ -87,15 +86,15 @@ class ShapeFeatures:
     def pull_back(self, sensitivity: Matrix, X: Points) -> Points:
         """Return Σ_a C_ba ∂φ_a(x_b)/∂x_b for sensitivities C, (b, 1 + p)."""
         _, slopes, bends, options = self._parts(sensitivity)
-        gradient = np.empty(X.shape)
-        U = X[:, self.numbers]
-        U -= 0.5
+        U = self._centred(X)
         U *= 2.0 * BEND
         U *= bends
         U += SLOPE * slopes
+        if not len(self.options):
+            return U
+        gradient = np.empty(X.shape)
         gradient[:, self.numbers] = U
-        if len(self.options):
-            gradient[:, self.options] = options
+        gradient[:, self.options] = options
         return gradient
 
     def gradient(self, x: Point) -> Matrix:
@@ -125,6 +124,10 @@ class ShapeFeatures:
             settled[columns[np.argmax(of_options)]] = 1.0
             first += size
         return settled
+
+    def _centred(self, X: Points) -> NDArray[np.float64]:
+        """Return u of the coordinates that are numbers, which may be all."""
+        return (X[:, self.numbers] if len(self.options) else X) - 0.5
 
     def _parts(self, C: Matrix) -> tuple[Matrix, Matrix, Matrix, Matrix]:
         m = len(self.numbers)
