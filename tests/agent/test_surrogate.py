@@ -315,3 +315,11 @@ def test_prior_by_hand():
     likelihood = -0.5 * np.log(2.0 * np.pi) - 0.5 * np.log(4.0)
     prior = 2.0 * np.log(0.5) - 3.0 + np.log(3.0) - 0.45
     assert value == pytest.approx(likelihood + prior, rel=1e-13)
+
+
+def test_a_large_factor_made_in_place_is_the_factor():
+    X = np.random.default_rng(0).random((300, 3))
+    K = matern52(squared_distances(X, X, np.full(3, 0.5)), 1.0) + 1e-3 * np.eye(300)
+    L = factorise(K.copy(), overwrite=True)
+    assert np.array_equal(L, np.tril(L))
+    np.testing.assert_allclose(L @ L.T, K, rtol=0, atol=1e-12)

@@ -109,7 +109,7 @@ class GaussianProcess:
         q = squared_distances(X, X, hyper.lengthscales)
         K = matern52_over(q, hyper.outputscale)
         K.flat[:: len(X) + 1] += noise
-        L = factorise(K)
+        L = factorise(K, overwrite=True)
         # Of many observations these matrices are large.
         del q, K
         L_inv = invert_factor(L, overwrite=True)

@@ -15,8 +15,16 @@ FEW = 128
 """Up to so many rows a triangle is multiplied like any other matrix."""
 
 
-def factorise(K: Matrix) -> Matrix:
-    """Return the lower Cholesky factor of K, jittered only as far as needed."""
+def factorise(K: Matrix, *, overwrite: bool = False) -> Matrix:
+    """Return the lower Cholesky factor of K, jittered only as far as needed.
+
+    Args:
+        K: A symmetric matrix.
+        overwrite: Whether K may be lost: of a large matrix the copy takes as long as
+            a good part of the factor.
+    """
+    if overwrite and len(K) > TILE and K.flags.c_contiguous:
+        return factorise_over(K)
     for jitter in JITTERS:
         A = _by_columns(K)
         if jitter > 0.0:
@@ -33,8 +41,6 @@ def factorise_over(K: Matrix) -> Matrix:
     Args:
         K: A symmetric matrix, its rows one after the other; it is lost.
 
-    Returns:
-        The factor; above its diagonal is what is left of K.
     """
     A = K.T
     diagonal = np.diagonal(K).copy()
@@ -42,6 +48,7 @@ def factorise_over(K: Matrix) -> Matrix:
         np.fill_diagonal(A, diagonal + jitter * float(np.mean(diagonal)))
         L, info = lapack.dpotrf(A, lower=1, clean=0, overwrite_a=1)
         if info == 0:
+            _clear_upper(L)
             return L
         _mirror_upper(A)
     raise _indefinite(K)
@@ -64,6 +71,14 @@ def _mirror_upper(A: Matrix) -> None:
         for j in range(0, i, TILE):
             columns = slice(j, j + TILE)
             A[rows, columns] = A[columns, rows].T
+
+
+def _clear_upper(L: Matrix) -> None:
+    """Write zeros above the diagonal, tile by tile."""
+    for i in range(0, len(L), TILE):
+        rows = slice(i, i + TILE)
+        L[rows, rows] = np.tril(L[rows, rows])
+        L[rows, i + TILE :] = 0.0
 
 
 def _by_columns(K: Matrix) -> Matrix:

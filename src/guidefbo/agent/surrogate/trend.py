@@ -439,9 +439,9 @@ def _factors(
         K = observed_kernel(gp)
         K *= shares[0]
         K += trend
-        return [factorise(K)]
+        return [factorise(K, overwrite=True)]
     kernel = observed_kernel(gp) if kernel is None else kernel
-    return [factorise(trend + share * kernel) for share in shares]
+    return [factorise(trend + share * kernel, overwrite=True) for share in shares]
 
 
 def _rescaled(gp: GaussianProcess, hyper: Hyperparameters) -> GaussianProcess:
