@@ -46,11 +46,11 @@ class LocalScaling:
     """λ, at least 0."""
     observed: Points
     """Inputs the agent has already evaluated."""
-    _firsts: Values = dataclasses.field(init=False)
-    """Their first coordinates, ascending."""
+    _shadows: Values = dataclasses.field(init=False)
+    """Where they lie along one direction, ascending."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_firsts", np.sort(self.observed[:, 0]))
+        object.__setattr__(self, "_shadows", np.sort(_along(self.observed)))
 
     @classmethod
     def widening(
@@ -86,14 +86,23 @@ class LocalScaling:
         return 1.0 + np.where(_is_near(q), 0.0, self.strength) * G  # E16
 
     def _may_be_known(self, X: Points) -> NDArray[np.intp]:
-        """Return the points that are near an observed one in the first coordinate.
+        """Return the points that are near an observed one along one direction.
 
         Near points are, and few others: a quick look. Twice the radius, because
         distances are rounded.
         """
-        x, gap = X[:, 0], 2.0 * KNOWN_RADIUS
-        below = self._firsts.searchsorted(x - gap)
-        return np.flatnonzero(below < self._firsts.searchsorted(x + gap, "right"))
+        x, gap = _along(X), 2.0 * KNOWN_RADIUS
+        below = self._shadows.searchsorted(x - gap)
+        return np.flatnonzero(below < self._shadows.searchsorted(x + gap, "right"))
+
+
+def _along(X: Points) -> Values:
+    """Return the length of every row along a unit vector whose entries all differ.
+
+    Along a coordinate all points on a side of the cube would be one.
+    """
+    direction = np.sqrt(np.arange(2.0, X.shape[1] + 2.0))
+    return X @ (direction / np.linalg.norm(direction))
 
 
 def _is_near(q: Matrix) -> NDArray[np.bool_]:
