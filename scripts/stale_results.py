@@ -20,7 +20,7 @@ from guidefbo.experiments.commit import STAMP, UNKNOWN
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 LIST = RESULTS / "age.md"
-NO_TABLES = ("age.md", "index.md", "methods-notes.md", "studies.md")
+NO_TABLES = ("age.md", "index.md", "methods-notes.md", "speed-notes.md", "studies.md")
 """Words about tables."""
 CURRENT, OLDER, LOST = "current", "older than the code", "of a commit not known here"
 
