@@ -21,6 +21,6 @@ STRATEGY = Strategy(
     "need not share a scale",
     paper_column="cgp",
     paper_scalars=lambda agent, server, dim: (dim + 2, PAPER_DESIGNS * dim),
-    seconds=22.0,
+    seconds=9.5,
     colour="blue",
 )

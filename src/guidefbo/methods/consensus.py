@@ -17,6 +17,6 @@ STRATEGY = Strategy(
     place=component_place,
     alone={"aim": "own"},
     liars=ConsensusLiarSettings,
-    seconds=10.0,
+    seconds=7.0,
     colour="grey",
 )

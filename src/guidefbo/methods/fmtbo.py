@@ -21,6 +21,6 @@ STRATEGY = Strategy(
     on_repeat=ask_anywhere,
     paper_column="fmtbo",
     paper_scalars=lambda agent, server, dim: (2 + PAPER_RANKS, 2),
-    seconds=15.0,
+    seconds=11.0,
     colour="orange",
 )

@@ -18,6 +18,6 @@ STRATEGY = Strategy(
     on_repeat=ask_anywhere,
     paper_column="fts",
     paper_scalars=lambda agent, server, dim: (agent.num_shared, agent.num_shared),
-    seconds=12.0,
+    seconds=7.5,
     colour="green",
 )

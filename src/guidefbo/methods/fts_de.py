@@ -21,6 +21,6 @@ STRATEGY = Strategy(
         agent.num_regions * agent.num_shared,
         agent.num_regions * agent.num_shared,
     ),
-    seconds=12.0,
+    seconds=10.0,
     colour="sky",
 )

@@ -22,6 +22,6 @@ STRATEGY = Strategy(
         2 * dim + 2,
         server.packet_size * (2 * dim + 1),
     ),
-    seconds=25.0,
+    seconds=22.0,
     colour="red",
 )

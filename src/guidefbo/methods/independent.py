@@ -10,6 +10,6 @@ STRATEGY = Strategy(
     is_plain=True,
     paper_column="independent",
     paper_scalars=lambda agent, server, dim: (0, 0),
-    seconds=7.0,
+    seconds=4.5,
     colour="black",
 )

@@ -11,6 +11,6 @@ STRATEGY = Strategy(
     text="the control: guidance in the middle of the box that nobody sent",
     agent=PlaceboSettings,
     is_control=True,
-    seconds=8.0,
+    seconds=5.5,
     colour="purple",
 )

@@ -20,5 +20,5 @@ STRATEGY = Strategy(
     alone={"trust": "own"},
     liars=ShapeLiarSettings,
     hostile=ShapeHostileSettings,
-    seconds=12.0,
+    seconds=10.0,
 )

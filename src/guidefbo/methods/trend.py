@@ -10,5 +10,5 @@ STRATEGY = Strategy(
     name="trend",
     text="no federation: own trend or none by evidence, and the own place",
     agent=TrendSettings,
-    seconds=12.0,
+    seconds=8.5,
 )

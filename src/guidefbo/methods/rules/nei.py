@@ -8,5 +8,5 @@ RULE = Rule(
     text="noisy expected improvement in log space",
     settings=NoisyExpectedImprovement,
     dash="dashed",
-    seconds=6.0,
+    seconds=3.5,
 )
