@@ -16,6 +16,7 @@ of the twelve honest sites. Regrets are against the best points inside the box.
 import argparse
 import sys
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +31,8 @@ PACK = ROOT / "docs" / "results" / "shape-hostile" / "runs.json.gz"
 ALONE, HONEST, PLAIN = "own", "shape", "ucb"
 HOSTILE = ("random", "reversed", "sharp", "adaptive")
 LIARS = ("corner", "drift", "respond", "hide", "hide-closer")
+POOLINGS = {"robust": ("", HONEST), "screened": ("screened-", "screened")}
+"""What the server does about liars -> before the names of variants, honest sites."""
 MOST_COST, LEAST_LEFT = 1.10, 0.70
 """What was aimed at: the largest cost of hostile packets, the least share of the gain
 that liars leave."""
@@ -152,21 +155,20 @@ def of_packets(runs: Runs) -> list[str]:
 def of_liars(runs: Runs) -> list[str]:
     """Return what liars leave of the gain."""
     lines = [
-        "| level | the liars | seeds | final regret | honest sites alone | left of the "
-        "gain | aimed at | met |",
-        "|---|---|---:|---:|---:|---:|---:|---|",
+        "| level | pooling | the liars | seeds | final regret | without liars | "
+        "left of the gain | aimed at | met |",
+        "|---|---|---|---:|---:|---:|---:|---:|---|",
     ]
-    for level in LEVELS:
-        for variant in LIARS:
-            lied = log_ratios(runs, variant, ALONE, level, "final")
-            honest = log_ratios(runs, HONEST, ALONE, level, "final")
-            if not lied or not honest:
-                continue
+    for level, pooling, name in product(LEVELS, POOLINGS, LIARS):
+        prefix, sincere = POOLINGS[pooling]
+        lied = log_ratios(runs, f"{prefix}{name}", ALONE, level, "final")
+        honest = log_ratios(runs, sincere, ALONE, level, "final")
+        if lied and honest:
             seeds = num_seeds(lied)
             same = {name: honest[name][: len(lied[name])] for name in lied}
             left = float(means_of(lied).mean() / means_of(same).mean())
             lines.append(
-                f"| {level} | {variant} | {seeds} | {shown(means_of(lied))} | "
+                f"| {level} | {pooling} | {name} | {seeds} | {shown(means_of(lied))} | "
                 f"{shown(means_of(same))} | {left:.0%} | {LEAST_LEFT:.0%} | "
                 f"{'yes' if left >= LEAST_LEFT else '**no**'} |"
             )

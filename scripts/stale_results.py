@@ -63,6 +63,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "realworld": METHODS,
     "runtime": METHODS,
     "shape": METHODS,
+    "shape-hostile": METHODS,
     "similarity": ("core", "metrics", "problems"),
 }
 """Table, or folder of a study -> what it measures."""
