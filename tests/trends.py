@@ -49,12 +49,17 @@ def coefficients(draw, form=None):
 
 
 def agent(domain=None, *, strategy=ShapeSettings, model=MODEL, **settings):
-    """Return the private half, in three dimensions where no domain is given."""
+    """Return the private half, in three dimensions where no domain is given.
+
+    Its trend is quadratic where no degree is given; `test_shape_degrees` has more.
+    """
     domain = Domain.box(3) if domain is None else domain
+    if strategy is ShapeSettings:
+        settings = {"degree": 2} | settings
     return make(strategy, settings).build(domain, model, SearchSettings())
 
 
-def packet(where, mean=0.3, variance=0.1, place=(0.1, 0.05)):
+def packet(where, mean=0.3, variance=0.1, place=(0.1, 0.05), degree=2):
     """Return what the others say of a trend and of a place, both with a variance.
 
     Args:
@@ -62,9 +67,10 @@ def packet(where, mean=0.3, variance=0.1, place=(0.1, 0.05)):
         mean: One number for all coefficients, or one for each.
         variance: Of the coefficients.
         place: Counted from the middle, with a variance.
+        degree: Of the trend.
     """
     domain = Domain.box(where) if isinstance(where, int) else where
-    features = ShapeFeatures.of(domain)
+    features = ShapeFeatures.of(domain, degree)
     kinds, sizes = zip(*features.form, strict=True)
     m, ends = len(features.numbers), np.cumsum(sizes)[:-1]
     means = np.broadcast_to(mean, features.size)

@@ -289,7 +289,7 @@ def test_variance_with_a_trend():
         model = TrendPosterior.fit(gp)
         x = find_peak(model, Domain.box(3))
         of_sum = model.hessian(x), model.gradient_covariance(x)
-        of_trend = model.trend_hessian(), model.trend_gradient_covariance(x)
+        of_trend = model.trend_hessian(x), model.trend_gradient_covariance(x)
         both = [
             1.0 / np.diagonal(H @ np.linalg.inv(C) @ H) for H, C in (of_sum, of_trend)
         ]

@@ -4,6 +4,7 @@ A site reads these lines before a message leaves. They are made of the message a
 space alone: no observation is needed to write them.
 """
 
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,8 +83,8 @@ def shape_words(message: "ShapeUpload | ShapePacket", space: Space) -> list[str]
     """Return the effect of each parameter over its range, and the optimum's place."""
     if not len(message):
         return ["nothing: nobody else has spoken"]
-    from guidefbo.agent.strategies.shape.features import BEND, SLOPE
-    from guidefbo.wire.shape import BENDS, CHOICE, PLACE, SLOPES
+    from guidefbo.agent.strategies.shape.features import polynomials
+    from guidefbo.wire.shape import CHOICE, DEGREES, PLACE
 
     numbers = [n for n, p in space.parameters.items() if not isinstance(p, Choice)]
     choices = [(n, p) for n, p in space.parameters.items() if isinstance(p, Choice)]
@@ -93,19 +94,18 @@ def shape_words(message: "ShapeUpload | ShapePacket", space: Space) -> list[str]
     ):
         blocks.setdefault(kind, []).append((means, variances))
     lines = ["effect on the values, in standard deviations; larger is better"]
-    for (slopes, _), (bends, _) in zip(
-        blocks.get(SLOPES, []), blocks.get(BENDS, []), strict=True
-    ):
-        for name, slope, bend in zip(numbers, slopes, bends, strict=True):
-            parameter = space.parameters[name]
-            effects = [
-                f"{_at(parameter, u + 0.5)} "
-                f"{SLOPE * slope * u + BEND * bend * (u * u - 1 / 12):+.2f}"
-                for u in _ENDS
-            ]
-            if isinstance(parameter, Bool):
-                effects = [effects[0], effects[-1]]
-            lines.append(f"{name}: {', '.join(effects)}")
+    by_degree = [means for kind in DEGREES for means, _ in blocks.get(kind, [])]
+    trends = zip(numbers, *by_degree, strict=True) if by_degree else ()
+    for name, *coefficients in trends:
+        parameter = space.parameters[name]
+        effects = [
+            f"{_at(parameter, u + 0.5)} "
+            f"{sum(map(mul, coefficients, polynomials(u))):+.2f}"
+            for u in _ENDS
+        ]
+        if isinstance(parameter, Bool):
+            effects = [effects[0], effects[-1]]
+        lines.append(f"{name}: {', '.join(effects)}")
     for (name, choice), (means, _) in zip(choices, blocks.get(CHOICE, []), strict=True):
         effects = [
             f"{option} {mean:+.2f}"

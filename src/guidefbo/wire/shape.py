@@ -1,8 +1,8 @@
 """The messages of the shape strategy: trend and place up, what to expect of them down.
 
-2p + 2m scalars each way: p is the number of features, two for a number and one for each
-option of a choice, and m that of numbers, whose place is one coordinate each. None come
-down where nobody else has spoken.
+2p + 2m scalars each way: p is the number of features, as many for a number as the trend
+has degrees and one for each option of a choice, and m that of numbers, whose place is
+one coordinate each. None come down where nobody else has spoken.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,24 +28,34 @@ MAX_BLOCKS = 10_000
 SLACK = 1e-9
 """How far a number may lie beyond these limits before it is refused."""
 
-SLOPES, BENDS, CHOICE, PLACE = "slopes", "bends", "choice", "place"
-KINDS = (SLOPES, BENDS, CHOICE, PLACE)
-"""What a block may hold: coefficients of slopes, of bends or of the options of one
-choice, or coordinates of the optimum's place, counted from the middle of the cube."""
+SLOPES, BENDS, CUBICS, QUARTICS = "slopes", "bends", "cubics", "quartics"
+DEGREES = (SLOPES, BENDS, CUBICS, QUARTICS)
+"""What the coefficients of degree one, two and so on are called."""
+LOWEST_DEGREE, HIGHEST_DEGREE = 2, len(DEGREES)
+"""Of the trends that are exchanged."""
+CHOICE, PLACE = "choice", "place"
+KINDS = (*DEGREES, CHOICE, PLACE)
+"""What a block may hold: coefficients of one degree or of the options of one choice, or
+coordinates of the optimum's place, counted from the middle of the cube."""
 Blocks = tuple[NDArray[np.float64], ...]
 """One array of numbers a block."""
 
 
-def blocks_of(num_numbers: int, choices: Iterable[int]) -> tuple[tuple[str, int], ...]:
+def blocks_of(
+    num_numbers: int, choices: Iterable[int], degree: int
+) -> tuple[tuple[str, int], ...]:
     """Return kind and size of each block of a message: the trend's, then the place's.
 
     Args:
         num_numbers: Parameters that are numbers.
         choices: How many options each choice has, in the order of the choices.
+        degree: Of the trend of a number.
     """
     m = num_numbers
     options = tuple((CHOICE, size) for size in choices)
-    return ((SLOPES, m), (BENDS, m), *options, (PLACE, m)) if m else options
+    if not m:
+        return options
+    return (*((kind, m) for kind in DEGREES[:degree]), *options, (PLACE, m))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,7 +121,7 @@ def _by_trend(
         C: Covariance of the trend's gradient there.
         moves: The coordinates.
     """
-    H = model.trend_hessian()
+    H = model.trend_hessian(x)
     miss = (x - model.summit)[moves]
     variance = _sandwich(model, H, C, moves) + miss**2
     return np.where(np.diagonal(H)[moves] < 0.0, variance, np.inf)

@@ -218,11 +218,16 @@ class TrendPosterior:
 
     def predict_mean(self, X: Points) -> Values:
         """Return the mean at the rows of X."""
-        return self.rest.predict_mean(X) + self._quadratic(X - 0.5)  # E84
+        return self.rest.predict_mean(X) + self._terms.value(X - 0.5)  # E84
 
     def mean_by_sums(self) -> BySums[Values] | None:
         """Return the mean, by sums."""
-        level, slopes, curvatures = self._terms
+        level, slopes, curvatures, higher = self._terms
+        if higher is not None:
+            trend = coordinates_by_sums(self.dim).then(
+                lambda X: self._terms.value(X - 0.5)
+            )
+            return join(_add, self.rest.mean_by_sums(), trend)
         constant = level + (curvatures / 6.0 - slopes / 2.0).sum()
         quadratic = Quadratics(
             squares=curvatures[:, None],
@@ -235,10 +240,9 @@ class TrendPosterior:
     def mean_and_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return the mean and its gradient at the rows of X."""
         mean, gradient = self.rest.mean_and_gradient(X)
-        _, slopes, curvatures = self._terms
         U = X - 0.5
-        gradient += slopes + (2.0 * curvatures) * U
-        return mean + self._quadratic(U), gradient
+        gradient += self._terms.gradient(U)
+        return mean + self._terms.value(U), gradient
 
     def moments(self, X: Points) -> Moments:
         """Return mean, standard deviation and their gradients at the rows of X."""
@@ -256,9 +260,11 @@ class TrendPosterior:
         np.multiply(slope, gp.alpha, out=both[0])
         np.multiply(slope, v, out=both[1])
         mean_gradient, of_rest = gp.contract(both, X)
-        _, slopes, curvatures = self._terms
+        _, slopes, curvatures, higher = self._terms
         U = X - 0.5
-        mean += self._quadratic(U)
+        mean += self._terms.value(U)
+        if higher is not None:
+            mean_gradient += higher.gradient(U)
         mean_gradient += slopes
         U *= 2.0 * curvatures
         mean_gradient += U
@@ -274,7 +280,7 @@ class TrendPosterior:
         k = matern52(gp.distances(X), gp.hyper.outputscale)
         Phi = self.prior.basis(X)
         w = (k + Phi @ self.loadings.T) @ gp.inverse_factor.T
-        mean = gp.hyper.mean + k @ gp.alpha + self._quadratic(X - 0.5)
+        mean = gp.hyper.mean + k @ gp.alpha + self._terms.value(X - 0.5)
         return mean, self.prior_covariance(X) - w @ w.T
 
     def draw(self, X: Points, stream: np.random.Generator) -> Values:
@@ -311,16 +317,13 @@ class TrendPosterior:
 
     @property
     def summit(self) -> Point:
-        """Where in the cube the quadratic alone is highest."""
-        _, slopes, curvatures = self._terms
-        down = curvatures < 0.0
-        inside = -slopes / np.where(down, 2.0 * curvatures, -1.0)
-        return 0.5 + np.where(down, np.clip(inside, -0.5, 0.5), 0.5 * np.sign(slopes))
+        """Where in the cube the trend alone is highest."""
+        return self._terms.summit
 
     def hessian(self, x: Point) -> Matrix:
         """Return the Hessian of the mean at one point."""
         H = mean_hessian(self.rest, x)
-        return H + self.trend_hessian()
+        return H + self.trend_hessian(x)
 
     def gradient_covariance(self, x: Point) -> Matrix:
         """Return the posterior covariance of the gradient at one point."""
@@ -340,9 +343,9 @@ class TrendPosterior:
         V = gp.inverse_factor @ cross
         return prior + np.diag(of_rest) - W.T @ W, prior - V.T @ V
 
-    def trend_hessian(self) -> Matrix:
-        """Return the Hessian of the quadratic alone, the same everywhere."""
-        return np.diag(2.0 * self._terms.curvatures)
+    def trend_hessian(self, x: Point) -> Matrix:
+        """Return the Hessian of the trend alone at one point."""
+        return np.diag(self._terms.bend(x - 0.5))
 
     def trend_gradient_covariance(self, x: Point) -> Matrix:
         """Return the posterior covariance of the quadratic's gradient at one point."""
@@ -384,7 +387,7 @@ class TrendPosterior:
         gp = self.rest
         k = matern52(q, gp.hyper.outputscale)
         Phi = self.prior.basis(X)
-        mean = gp.hyper.mean + k @ gp.alpha + self._quadratic(X - 0.5)
+        mean = gp.hyper.mean + k @ gp.alpha + self._terms.value(X - 0.5)
         k += Phi @ self.loadings.T
         w = whiten(gp.inverse_factor, k)
         return mean, conditional_std(w, self.prior_variance(Phi))
@@ -400,10 +403,6 @@ class TrendPosterior:
         C = Phi * self.prior.variances
         C -= v @ self.loadings
         return self.prior.basis.pull_back(C, X)
-
-    def _quadratic(self, U: Points) -> Values:
-        level, slopes, curvatures = self._terms
-        return level - curvatures.sum() / 12.0 + U @ slopes + U**2 @ curvatures
 
 
 def _add(mean: Values, trend: Values) -> Values:

@@ -28,6 +28,7 @@ from guidefbo.agent.strategies.shape.models import Candidate, Insight, weights_o
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.posterior import Posterior
+from guidefbo.agent.surrogate.trend import TrendPosterior
 from guidefbo.core.arrays import Points, Values
 from guidefbo.core.checks import shown
 from guidefbo.core.component import Components
@@ -129,7 +130,7 @@ class ShapeAgent:
     domain: Domain
     """Where queries may lie."""
     features: ShapeFeatures
-    """Of the search space."""
+    """Of the search space, up to the degree that is exchanged."""
     model: Model
     """How hyperparameters are fitted."""
     trust: str
@@ -153,15 +154,12 @@ class ShapeAgent:
     ) -> ShapeUpload | None:
         """Return what the data say of trend and place, the posterior less its prior."""
         del posterior, data, held, address
-        vague, scale = insight.vague, insight.known.scale
-        unit = scale**2
-        prior = vague.prior.variances[1:] / unit
-        # The difference of two like numbers may come out as nought or less.
-        V = np.maximum(vague.weight_variances[1:] / unit, SMALLEST * prior)
-        variances = 1.0 / np.maximum(1.0 / V - 1.0 / prior, 1.0 / WIDEST)
-        # Where the data say nothing, neither does the estimate.
-        means = vague.weights[1:] / scale * variances / V  # E97
-        numbers = self.features.numbers
+        scale, numbers = insight.known.scale, self.features.numbers
+        means, variances = _said(insight.vague, scale)
+        if insight.curved is not None:
+            low, of_quadratic = self.features.of_quadratic, (means, variances)
+            means, variances = _said(insight.curved, scale)
+            means[low], variances[low] = of_quadratic
         means = np.append(means, insight.place.center[numbers] - CENTER)
         variances = np.append(variances, insight.place.variance[numbers])
         kinds, sizes = zip(*self.features.form, strict=True)
@@ -284,3 +282,19 @@ class ShapeAgent:
         spread = np.full(len(center), WIDEST)
         spread[self.features.numbers] = variance[self.features.numbers]
         return Place(center, spread)
+
+
+def _said(vague: TrendPosterior, scale: float) -> tuple[Values, Values]:
+    """Return what the data say of the coefficients: the posterior less its prior.
+
+    Args:
+        vague: The model with a vague trend.
+        scale: Standard deviation of the values, in which coefficients are counted.
+    """
+    unit = scale**2
+    prior = vague.prior.variances[1:] / unit
+    # The difference of two like numbers may come out as nought or less.
+    V = np.maximum(vague.weight_variances[1:] / unit, SMALLEST * prior)
+    variances = 1.0 / np.maximum(1.0 / V - 1.0 / prior, 1.0 / WIDEST)
+    # Where the data say nothing, neither does the estimate.
+    return vague.weights[1:] / scale * variances / V, variances  # E97

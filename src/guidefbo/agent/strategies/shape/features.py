@@ -1,31 +1,51 @@
 """What objectives look like in the large: a few features of a point.
 
-For a number, u = x - 1/2: its slope √12 u and its bend √180 (u² - 1/12), which have
-mean 0 and variance 1 over the cube. For a choice of k options: the centred indicator
-of each, 1 - 1/k at the option and -1/k elsewhere.
+For a number, u = x - 1/2: the Legendre polynomials up to some degree, which have mean 0
+and variance 1 over the cube and are uncorrelated there,
 
-A *block* is all slopes, all bends, or one choice. Coefficients of one block are taken
-to differ equally much from site to site.
+    √12 u,   √180 (u² - 1/12),   √2800 (u³ - 3u/20),   210 (u⁴ - 3u²/14 + 3/560):
+
+its slope, its bend, how it is skewed, and whether it has one summit or two. For a
+choice of k options: the centred indicator of each, 1 - 1/k at the option and -1/k
+elsewhere.
+
+A *block* is all coefficients of one degree, or one choice. Coefficients of one block
+are taken to differ equally much from site to site.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from guidefbo.agent.surrogate.basis import Terms
+from guidefbo.agent.surrogate.basis import HigherTerms, Terms
 from guidefbo.core.arrays import Matrix, Point, Points, Values
 from guidefbo.core.domain import Domain
-from guidefbo.wire.shape import blocks_of
+from guidefbo.wire.shape import LOWEST_DEGREE, blocks_of
 
-SLOPE, BEND = 12.0**0.5, 180.0**0.5
-"""What brings u and u² - 1/12 to variance 1 over the cube."""
+SLOPE, BEND, CUBIC, QUARTIC = 12.0**0.5, 180.0**0.5, 2800.0**0.5, 210.0
+"""What brings the polynomials to variance 1 over the cube."""
+SKEW, HUMP = 3.0 / 20.0, 3.0 / 14.0
+"""What is taken off u³ in u and off u⁴ in u², so that all are uncorrelated."""
+MEAN_FOURTH = 1.0 / 80.0
+"""Mean of u⁴ over the cube."""
+
+
+def polynomials(u: float) -> tuple[float, float, float, float]:
+    """Return the features of a number at one value, by degree."""
+    return (
+        SLOPE * u,
+        BEND * (u**2 - 1.0 / 12.0),
+        CUBIC * (u**3 - SKEW * u),
+        QUARTIC * (u**4 - MEAN_FOURTH - HUMP * (u**2 - 1.0 / 12.0)),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ShapeFeatures:
-    """A basis of trends: the constant, slopes, bends, then the options of each choice.
+    """A basis of trends: the constant, degree by degree, the options of each choice.
 
     The constant is every site's own: it is in the basis and in no message.
     """
@@ -38,25 +58,46 @@ class ShapeFeatures:
     """Coordinates that stand for an option each."""
     shares: NDArray[np.float64]
     """1/k for each of those."""
-    sizes: tuple[int, ...]
-    """Features in each block, none of them empty; the constant is in none."""
+    counts: tuple[int, ...]
+    """Options of each choice."""
+    degree: int
+    """Highest degree of a polynomial."""
 
     @classmethod
-    def of(cls, domain: Domain) -> Self:
-        """Return the features of a domain."""
+    def of(cls, domain: Domain, degree: int = LOWEST_DEGREE) -> Self:
+        """Return the features of a domain, up to a degree."""
         is_number = np.ones(domain.dim, dtype=np.bool_)
         for first, choice in domain.blocks:
             is_number[first : first + choice.size] = False
         counts = [choice.size for _, choice in domain.blocks]
         (numbers,), (options,) = np.nonzero(is_number), np.nonzero(~is_number)
-        bent = (len(numbers),) * 2 if len(numbers) else ()
         return cls(
             dim=domain.dim,
             numbers=numbers,
             options=options,
             shares=np.repeat(1.0 / np.array(counts, dtype=float), counts),
-            sizes=(*bent, *counts),
+            counts=tuple(counts),
+            degree=degree,
         )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Features in each block, none of them empty; the constant is in none."""
+        m = len(self.numbers)
+        return (*(m,) * (self.degree if m else 0), *self.counts)
+
+    @property
+    def quadratic(self) -> Self:
+        """The features of the lowest degree."""
+        return replace(self, degree=LOWEST_DEGREE)
+
+    @property
+    def of_quadratic(self) -> NDArray[np.bool_]:
+        """Which features, the constant left out, a quadratic has too."""
+        m = len(self.numbers)
+        which = np.ones(self.size, dtype=np.bool_)
+        which[LOWEST_DEGREE * m : self.degree * m] = False
+        return which
 
     @property
     def size(self) -> int:
@@ -66,16 +107,17 @@ class ShapeFeatures:
     @property
     def form(self) -> tuple[tuple[str, int], ...]:
         """Kind and size of each block of a message: the trend's, then the place's."""
-        m = len(self.numbers)
-        return blocks_of(m, self.sizes[2 if m else 0 :])
+        return blocks_of(len(self.numbers), self.counts, self.degree)
 
     def __call__(self, X: Points) -> Matrix:
         """Return the constant and the features at the rows of X, (n, 1 + p)."""
         Phi = np.empty((len(X), 1 + self.size))
-        constant, slopes, bends, options = self._parts(Phi)
+        constant, slopes, bends, higher, options = self._parts(Phi)
         U = self._centred(X)
         constant[:] = 1.0
         np.multiply(U, SLOPE, out=slopes)
+        for k, of_degree in enumerate(higher):
+            of_degree[:] = (_cubic, _quartic)[k](U)
         U *= U
         U -= 1.0 / 12.0
         np.multiply(U, BEND, out=bends)
@@ -85,11 +127,15 @@ class ShapeFeatures:
 
     def pull_back(self, sensitivity: Matrix, X: Points) -> Points:
         """Return Σ_a C_ba ∂φ_a(x_b)/∂x_b for sensitivities C, (b, 1 + p)."""
-        _, slopes, bends, options = self._parts(sensitivity)
-        U = self._centred(X)
+        _, slopes, bends, higher, options = self._parts(sensitivity)
+        centred = U = self._centred(X)
+        if higher:
+            U = centred.copy()
         U *= 2.0 * BEND
         U *= bends
         U += SLOPE * slopes
+        for k, of_degree in enumerate(higher):
+            U += of_degree * (_cubic_slope, _quartic_slope)[k](centred)
         if not len(self.options):
             return U
         gradient = np.empty(X.shape)
@@ -104,22 +150,33 @@ class ShapeFeatures:
 
     def terms(self, weights: Values) -> Terms:
         """Return the sum of the features with these weights."""
-        constant, of_slopes, of_bends, of_options = self._parts(weights[None])
+        constant, of_slopes, of_bends, of_higher, of_options = self._parts(
+            weights[None]
+        )
         slopes, curvatures = np.zeros(self.dim), np.zeros(self.dim)
         slopes[self.numbers] = SLOPE * of_slopes[0]
         slopes[self.options] = of_options[0]
         curvatures[self.numbers] = BEND * of_bends[0]
         # Options are counted from their mean 1/k, and u from 1/2.
         level = float(constant[0, 0] + of_options[0] @ (0.5 - self.shares))
-        return Terms(level, slopes, curvatures)
+        if not of_higher:
+            return Terms(level, slopes, curvatures)
+        cubics, quartics = np.zeros(self.dim), np.zeros(self.dim)
+        cubics[self.numbers] = CUBIC * of_higher[0][0]
+        slopes -= SKEW * cubics
+        if len(of_higher) > 1:
+            quartics[self.numbers] = QUARTIC * of_higher[1][0]
+            curvatures -= HUMP * quartics
+        return Terms(level, slopes, curvatures, HigherTerms(cubics, quartics))
 
     def settled(self, x: Point, weights: Values) -> Point:
         """Return a point with every choice at its option of highest weight."""
-        settled, m = x.copy(), len(self.numbers)
+        settled = x.copy()
+        of_choices = weights[len(weights) - len(self.options) :]
         first = 0
-        for size in self.sizes[2:] if m else self.sizes:
+        for size in self.counts:
             block = slice(first, first + size)
-            columns, of_options = self.options[block], weights[1 + 2 * m :][block]
+            columns, of_options = self.options[block], of_choices[block]
             settled[columns] = 0.0
             settled[columns[np.argmax(of_options)]] = 1.0
             first += size
@@ -129,6 +186,30 @@ class ShapeFeatures:
         """Return u of the coordinates that are numbers, which may be all."""
         return (X[:, self.numbers] if len(self.options) else X) - 0.5
 
-    def _parts(self, C: Matrix) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+    def _parts(
+        self, C: Matrix
+    ) -> tuple[Matrix, Matrix, Matrix, tuple[Matrix, ...], Matrix]:
+        """Return the columns of the constant, of each degree and of the options."""
         m = len(self.numbers)
-        return C[:, :1], C[:, 1 : 1 + m], C[:, 1 + m : 1 + 2 * m], C[:, 1 + 2 * m :]
+        ends = [1 + k * m for k in range(self.degree + 1)]
+        slopes, bends, *higher = (C[:, a:b] for a, b in pairwise(ends))
+        if not m:
+            higher = []
+        return C[:, :1], slopes, bends, tuple(higher), C[:, ends[-1] :]
+
+
+def _cubic(U: Points) -> Points:
+    return CUBIC * U * (U * U - SKEW)
+
+
+def _cubic_slope(U: Points) -> Points:
+    return CUBIC * (3.0 * U * U - SKEW)
+
+
+def _quartic(U: Points) -> Points:
+    squares = U * U
+    return QUARTIC * (squares * (squares - HUMP) + (HUMP / 12.0 - MEAN_FOURTH))
+
+
+def _quartic_slope(U: Points) -> Points:
+    return QUARTIC * U * (4.0 * U * U - 2.0 * HUMP)

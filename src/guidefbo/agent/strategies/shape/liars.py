@@ -18,15 +18,19 @@ from guidefbo.core.settings import real
 from guidefbo.wire.envelope import Message
 from guidefbo.wire.shape import (
     BENDS,
+    CUBICS,
     LARGEST,
     PLACE,
+    QUARTICS,
     SHARPEST,
     WIDEST,
     ShapeUpload,
 )
 
 Numbers = NDArray[np.float64]
-REACHES: Mapping[str, float] = MappingProxyType({BENDS: 0.0, PLACE: 0.5})
+REACHES: Mapping[str, float] = MappingProxyType(
+    {BENDS: 0.0, CUBICS: 0.0, QUARTICS: 0.0, PLACE: 0.5}
+)
 """Largest number of some kinds of blocks in a corner, where it is not `LARGEST`."""
 TO_SD = 1.4826
 """What makes a standard deviation of a normal's median absolute deviation."""

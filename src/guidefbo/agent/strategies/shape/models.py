@@ -10,6 +10,9 @@ beforehand makes the difference:
 The marginal likelihoods of the site's own data under the three are their weights. That
 of `others` says how far the other sites are right about this one.
 
+Both trends of its own are quadratic. The others' may be of a higher degree, and is then
+used in full where the site's own data bear that out clearly.
+
 They are compared with the lengthscales of the process without a trend. What is left
 beside a trend has others: those of the model that is decided on are fitted again.
 """
@@ -42,6 +45,11 @@ LEVEL = 1.0
 mean is that of the fitted process."""
 VAGUE = 1.0
 """Variance of a coefficient of which nothing is known, in the same unit."""
+VAGUE_HIGHER = 0.1
+"""The same of coefficients above degree two, which are mostly smaller."""
+CLEARLY = 3.0
+"""By how much the log evidence of a trend of higher degree must exceed that of the
+quadratic: odds of twenty, which Kass and Raftery call strong."""
 SIZES = (VAGUE, 0.1, 0.01)
 """Variances that the coefficients of an own trend may have."""
 SHARES = (1.0, 0.1, 0.01)
@@ -138,7 +146,10 @@ class Insight:
     known: Known
     """The data that models are compared on."""
     vague: TrendPosterior
-    """The model with a vague trend, of which an upload is made."""
+    """The model with a vague quadratic, of which an upload is made."""
+    curved: TrendPosterior | None
+    """The same with all degrees that are exchanged; None: there are no more than two.
+    An upload has the higher ones from it."""
     candidates: tuple[Candidate, Candidate]
     """own and none."""
     place: Place
@@ -150,21 +161,27 @@ class Insight:
 
         Args:
             gp: The fitted process without a trend.
-            features: Of the search space.
+            features: Of the search space, up to the degree that is exchanged.
             domain: Where the optimum may lie.
         """
+        basis = features.quadratic
         # Equal values have a standard deviation of rounding error, not of zero.
         std, rounding = float(gp.y.std()), 1e-12 * float(np.abs(gp.y).max())
         scale = std if std > max(rounding, SMALLEST_SCALE) else 1.0
         known = thinned(gp, MAX_POINTS)
         known = Known(gp=known, kernel=observed_kernel(known), scale=scale)
-        nothing = np.zeros(features.size)
-        trends = [known.model(features, nothing, nothing + size) for size in SIZES]
+        nothing = np.zeros(basis.size)
+        trends = [known.model(basis, nothing, nothing + size) for size in SIZES]
         own = max(trends, key=lambda model: model.evidence)
-        none = known.model(features, nothing, nothing, shares=(1.0,))
+        none = known.model(basis, nothing, nothing, shares=(1.0,))
+        curved = None
+        if features.size > basis.size:
+            wide = np.where(features.of_quadratic, VAGUE, VAGUE_HIGHER)
+            curved = known.model(features, np.zeros(features.size), wide)
         return cls(
             known=known,
             vague=trends[0],
+            curved=curved,
             candidates=(
                 Candidate(name="own", model=own),
                 Candidate(name=NONE, model=none),
@@ -173,12 +190,20 @@ class Insight:
         )
 
     def told(self, features: ShapeFeatures, packet: ShapePacket) -> Candidate:
-        """Return the model under the prior that the server sent."""
+        """Return the model under the prior that the server sent.
+
+        Of a higher degree than two where the own data bear that out clearly.
+        """
         means, variances = (
             np.concatenate(numbers)[: features.size]
             for numbers in (packet.means, packet.variances)
         )
-        model = self.known.model(features, means, variances)
+        low = features.of_quadratic
+        model = self.known.model(features.quadratic, means[low], variances[low])
+        if not low.all():
+            curved = self.known.model(features, means, variances)
+            if curved.evidence > model.evidence + CLEARLY:
+                model = curved  # E106
         return Candidate(name=OTHERS, model=model)
 
 

@@ -14,7 +14,8 @@ from guidefbo.agent.strategies.shape.alone import TrendAgent
 from guidefbo.agent.strategies.shape.features import ShapeFeatures
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.core.domain import Domain
-from guidefbo.core.settings import part
+from guidefbo.core.settings import count, part
+from guidefbo.wire.shape import HIGHEST_DEGREE, LOWEST_DEGREE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +49,19 @@ class ShapeSettings:
     )
     choice: str = part("likeliest", "model to decide on", CHOICES)
     focus: str = part("place", "where the uncertainty grows", FOCUSES)
+    degree: int = count(
+        HIGHEST_DEGREE,
+        "highest degree of the trend that is exchanged",
+        LOWEST_DEGREE,
+        HIGHEST_DEGREE,
+    )
 
     def build(self, domain: Domain, model: Model, search: SearchSettings) -> ShapeAgent:
         """Return the strategy's agent side."""
         del search
         return ShapeAgent(
             domain=domain,
-            features=ShapeFeatures.of(domain),
+            features=ShapeFeatures.of(domain, self.degree),
             model=model,
             trust=self.trust,
             choose=CHOICES[self.choice],

@@ -14,7 +14,9 @@ from guidefbo.core.errors import WireError
 from guidefbo.server.side import Draws
 from guidefbo.server.strategies.shape.pooling import Pooling
 from guidefbo.wire.shape import (
+    HIGHEST_DEGREE,
     LARGEST,
+    LOWEST_DEGREE,
     PLACE,
     SHARPEST,
     WIDEST,
@@ -45,14 +47,15 @@ class ShapeServer:
 
     def max_numbers(self, domain: Domain) -> int:
         """Return the numbers of an upload, and a word for each block."""
-        sizes = [size for _, size in _blocks(domain)]
+        sizes = [size for _, size in _forms(domain)[-1]]
         return 2 * sum(sizes) + len(sizes)
 
     def check(self, upload: ShapeUpload, domain: Domain) -> None:
         """Refuse coefficients of other blocks than those of the space."""
-        if upload.form != _blocks(domain):
+        forms = _forms(domain)
+        if upload.form not in forms:
             raise WireError(
-                f"An upload must have the blocks {shown(_blocks(domain))}, got "
+                f"An upload must have the blocks {shown(forms[-1])}, got "
                 f"{shown(upload.form)}. Do both sides use the same search space?"
             )
 
@@ -97,7 +100,9 @@ def _rows(messages: list[Blocks]) -> Matrix:
     return flat.reshape(len(messages), -1)
 
 
-def _blocks(domain: Domain) -> tuple[tuple[str, int], ...]:
-    """Return kind and size of each block of a message from a domain."""
+def _forms(domain: Domain) -> list[tuple[tuple[str, int], ...]]:
+    """Return kind and size of each block of a message, the lowest degree first."""
     sizes = [choice.size for _, choice in domain.blocks]
-    return blocks_of(domain.dim - sum(sizes), sizes)
+    m = domain.dim - sum(sizes)
+    degrees = range(LOWEST_DEGREE, HIGHEST_DEGREE + 1)
+    return [blocks_of(m, sizes, degree) for degree in degrees]

@@ -17,7 +17,7 @@ POOLINGS: MappingProxyType[str, Pooling] = MappingProxyType(
 class ShapeServerSettings:
     """How one prior is made of the trends of many sites."""
 
-    pooling: str = part("robust", "one prior of many trends", POOLINGS)
+    pooling: str = part("screened", "one prior of many trends", POOLINGS)
 
     def build(self) -> ShapeServer:
         """Return the strategy's server side."""
