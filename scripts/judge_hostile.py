@@ -31,7 +31,7 @@ PACK = ROOT / "docs" / "results" / "shape-hostile" / "runs.json.gz"
 ALONE, HONEST, PLAIN = "own", "shape", "ucb"
 HOSTILE = ("random", "reversed", "sharp", "adaptive")
 LIARS = ("corner", "drift", "respond", "hide", "hide-closer")
-POOLINGS = {"robust": ("", HONEST), "screened": ("screened-", "screened")}
+POOLINGS = {"screened": ("", HONEST), "robust": ("robust-", "robust")}
 """What the server does about liars -> before the names of variants, honest sites."""
 MOST_COST, LEAST_LEFT = 1.10, 0.70
 """What was aimed at: the largest cost of hostile packets, the least share of the gain

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from guidefbo.agent.decision.search import SearchSettings, maximise_acquisition
 from guidefbo.agent.decision.ts import PathAcquisition
 from guidefbo.agent.paths.shared import SharedPath, shared_map
+from guidefbo.agent.strategies.shape.features import polynomials
 from guidefbo.core.arrays import Matrix, Point, Points, Values
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import DataError
@@ -37,7 +38,7 @@ from guidefbo.problems.datasets.find import find_dataset
 from guidefbo.simulation.assemble import assemble, lay_out
 from guidefbo.simulation.evaluation import Evaluations, build_problem, measuring
 from guidefbo.simulation.spec import RunSpec
-from guidefbo.wire.shape import BENDS, PLACE, SLOPES
+from guidefbo.wire.shape import DEGREES, PLACE
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 Reals = NDArray[np.float64]
@@ -161,9 +162,8 @@ def trend(message: Any, X: Points) -> Reals:
             message.kinds, message.means, message.variances, strict=True
         )
     }
-    slopes, bends = shrunk[SLOPES], shrunk[BENDS]
-    U = X - 0.5
-    return np.sqrt(12.0) * U * slopes + np.sqrt(180.0) * (U**2 - 1.0 / 12.0) * bends
+    values = dict(zip(DEGREES, polynomials(X - 0.5), strict=True))
+    return np.sum([b * values[k] for k, b in shrunk.items() if k in values], axis=0)
 
 
 def named_place(uploads: Sequence[Any], scene: Scene) -> Point:

@@ -40,7 +40,7 @@ from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.registry import find_method
 from guidefbo.testing import check_agent_side, check_codec, check_posterior
 from guidefbo.testing.codec import encode
-from guidefbo.wire.shape import LARGEST, PLACE, SHARPEST, WIDEST
+from guidefbo.wire.shape import HIGHEST_DEGREE, LARGEST, PLACE, SHARPEST, WIDEST
 
 MIXED = SPACES["mixed"].domain
 """x, n, the three options of a drug, warm."""
@@ -118,15 +118,19 @@ def test_features_of_choices_alone():
     assert best.tolist() == [0.0, 1.0, 0.0, 0.0, 1.0, 0.0]
 
 
+@pytest.mark.parametrize("degree", [2, 3, 4])
 @pytest.mark.parametrize("domain", [Domain.box(3), MIXED], ids=["box", "mixed"])
-def test_features_as_terms_and_their_gradients(domain):
+def test_features_as_terms_and_their_gradients(domain, degree):
     """Against the features themselves and their differences."""
-    features, rng = ShapeFeatures.of(domain), np.random.default_rng(1)
+    features, rng = ShapeFeatures.of(domain, degree), np.random.default_rng(1)
     X = rng.random((4, domain.dim))
     weights = rng.standard_normal(1 + features.size)
-    level, slopes, curvatures = features.terms(weights)
+    level, slopes, curvatures, higher = features.terms(weights)
     U = X - 0.5
     as_terms = level + U @ slopes + (U**2 - 1 / 12) @ curvatures
+    assert (higher is None) == (degree == 2)
+    if higher is not None:
+        as_terms += U**3 @ higher.cubics + (U**4 - 1 / 80) @ higher.quartics
     assert as_terms == pytest.approx(features(X) @ weights, rel=1e-12)
     C = rng.standard_normal((4, 1 + features.size))
     for c, x, pulled in zip(C, X, features.pull_back(C, X), strict=True):
@@ -576,7 +580,7 @@ def test_every_space(name, num_results):
     site = told(name, num_results, method="shape-ucb", settings=LIGHTER)
     message = site.upload().body
     check_codec(message)
-    assert message.form == ShapeFeatures.of(site.space.domain).form
+    assert message.form == ShapeFeatures.of(site.space.domain, HIGHEST_DEGREE).form
     with quietly():
         # The first is still running when the second is asked for.
         trials = site.ask(2)
@@ -588,6 +592,8 @@ def test_settings_that_are_refused():
         find_method("shape-ucb").check({"trust": "me"})
     with pytest.raises(SettingsError, match="choice must be one of likeliest, sampled"):
         agent(choice="best")
+    with pytest.raises(SettingsError, match="degree must"):
+        agent(degree=5)
     with pytest.raises(SettingsError, match="focus must be one of place, none"):
         agent(focus="there")
 

@@ -209,7 +209,7 @@ def test_covariance_of_the_trend_s_gradient(d, share, monkeypatch):
         expected = G @ cov @ G.T
         C = model.trend_gradient_covariance(x)
         np.testing.assert_allclose(C, expected, atol=1e-8 * expected.max())
-        H = model.trend_hessian()
+        H = model.trend_hessian(x)
         bend = [(phi(x + s) - 2.0 * phi(x) + phi(x - s)) / h**2 for s in steps]
         assert np.diagonal(H) == pytest.approx(np.array(bend) @ model.weights, rel=1e-5)
 

@@ -108,7 +108,12 @@ def changed(name, block, value):
         ("means", None, [], "same sizes"),
         ("kinds", None, ["slopes", "bends", "choice"], "for each of 4 blocks one of"),
         ("kinds", None, [], "for each of 4 blocks one of"),
-        ("kinds", 0, "slope", "one of slopes, bends, choice, place, got"),
+        (
+            "kinds",
+            0,
+            "slope",
+            "one of slopes, bends, cubics, quartics, choice, place, got",
+        ),
         ("kinds", 0, "", "for each of 4 blocks one of"),
         ("kinds", 0, 1, "kinds must be a list of at most .* texts"),
         ("kinds", 0, None, "kinds must be a list of at most .* texts"),

@@ -15,7 +15,7 @@ are taken to differ equally much from site to site.
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from guidefbo.core.arrays import Matrix, Point, Points, Values
 from guidefbo.core.domain import Domain
 from guidefbo.wire.shape import LOWEST_DEGREE, blocks_of
 
+Real = TypeVar("Real", float, NDArray[np.float64])
 SLOPE, BEND, CUBIC, QUARTIC = 12.0**0.5, 180.0**0.5, 2800.0**0.5, 210.0
 """What brings the polynomials to variance 1 over the cube."""
 SKEW, HUMP = 3.0 / 20.0, 3.0 / 14.0
@@ -33,14 +34,22 @@ MEAN_FOURTH = 1.0 / 80.0
 """Mean of u⁴ over the cube."""
 
 
-def polynomials(u: float) -> tuple[float, float, float, float]:
-    """Return the features of a number at one value, by degree."""
+def polynomials(u: Real) -> tuple[Real, Real, Real, Real]:
+    """Return the features of a number, or of each of many, by degree."""
+    square = u * u
+    hump = square * (square - HUMP) + (HUMP / 12.0 - MEAN_FOURTH)
     return (
         SLOPE * u,
-        BEND * (u**2 - 1.0 / 12.0),
-        CUBIC * (u**3 - SKEW * u),
-        QUARTIC * (u**4 - MEAN_FOURTH - HUMP * (u**2 - 1.0 / 12.0)),
+        BEND * (square - 1.0 / 12.0),
+        CUBIC * u * (square - SKEW),
+        QUARTIC * hump,
     )
+
+
+def _higher_slopes(u: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Return the derivatives of those of the third and the fourth degree."""
+    skew, hump = 3.0 * u * u - SKEW, 4.0 * u * u - 2.0 * HUMP
+    return CUBIC * skew, QUARTIC * u * hump
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -116,8 +125,9 @@ class ShapeFeatures:
         U = self._centred(X)
         constant[:] = 1.0
         np.multiply(U, SLOPE, out=slopes)
-        for k, of_degree in enumerate(higher):
-            of_degree[:] = (_cubic, _quartic)[k](U)
+        if higher:
+            for column, values in zip(higher, polynomials(U)[2:], strict=False):
+                column[:] = values
         U *= U
         U -= 1.0 / 12.0
         np.multiply(U, BEND, out=bends)
@@ -128,14 +138,13 @@ class ShapeFeatures:
     def pull_back(self, sensitivity: Matrix, X: Points) -> Points:
         """Return Σ_a C_ba ∂φ_a(x_b)/∂x_b for sensitivities C, (b, 1 + p)."""
         _, slopes, bends, higher, options = self._parts(sensitivity)
-        centred = U = self._centred(X)
-        if higher:
-            U = centred.copy()
+        U = self._centred(X)
+        beyond = _higher_slopes(U) if higher else ()
         U *= 2.0 * BEND
         U *= bends
         U += SLOPE * slopes
-        for k, of_degree in enumerate(higher):
-            U += of_degree * (_cubic_slope, _quartic_slope)[k](centred)
+        for of_degree, values in zip(higher, beyond, strict=False):
+            U += of_degree * values
         if not len(self.options):
             return U
         gradient = np.empty(X.shape)
@@ -196,20 +205,3 @@ class ShapeFeatures:
         if not m:
             higher = []
         return C[:, :1], slopes, bends, tuple(higher), C[:, ends[-1] :]
-
-
-def _cubic(U: Points) -> Points:
-    return CUBIC * U * (U * U - SKEW)
-
-
-def _cubic_slope(U: Points) -> Points:
-    return CUBIC * (3.0 * U * U - SKEW)
-
-
-def _quartic(U: Points) -> Points:
-    squares = U * U
-    return QUARTIC * (squares * (squares - HUMP) + (HUMP / 12.0 - MEAN_FOURTH))
-
-
-def _quartic_slope(U: Points) -> Points:
-    return QUARTIC * U * (4.0 * U * U - 2.0 * HUMP)
