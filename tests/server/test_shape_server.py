@@ -23,6 +23,7 @@ from guidefbo.server.strategies.shape.pooling import (
     by_moments,
     robust,
 )
+from guidefbo.server.strategies.shape.screening import screened
 from guidefbo.server.strategies.shape.settings import POOLINGS, ShapeServerSettings
 from guidefbo.testing import check_server_side
 from guidefbo.wire.shape import KINDS, LARGEST, PLACE, SHARPEST, WIDEST, ShapeUpload
@@ -350,7 +351,7 @@ def test_places_are_pooled_beside_a_trend_that_is_not_touched():
 
 
 def test_settings_choose_the_pooling():
-    assert ShapeServerSettings().build().pooling is robust
+    assert ShapeServerSettings().build().pooling is screened
     assert build_server("shape", {"pooling": "moments"}).pooling is by_moments
     with pytest.raises(SettingsError, match="pooling must be one of moments, robust"):
         build_server("shape", {"pooling": "median"})

@@ -50,6 +50,8 @@ class Pooled:
 
     means: Matrix
     variances: Matrix
+    from_all: tuple[Numbers, Numbers]
+    """Mean and variance for a site that sent nothing, from all, (p,) each."""
 
 
 Pooling = Callable[[Matrix, Matrix, "list[slice]"], Pooled]
@@ -58,16 +60,20 @@ Pooling = Callable[[Matrix, Matrix, "list[slice]"], Pooled]
 
 def by_moments(b: Matrix, v: Matrix, blocks: list[slice]) -> Pooled:
     """Pool with τ² by moments; sums are all that is needed."""
+    count = float(len(b))
     tau2 = np.full(b.shape[1], START)
     for _ in range(NUM_PASSES - 1):
-        tau2 = _heterogeneity(b, v, tau2, blocks, leave_out=False)[0]
-    own = _heterogeneity(b, v, tau2, blocks, leave_out=True)
+        tau2 = _moments(_sums(b, v, tau2), count, blocks)[0]
     # Weights of all sites are those of the common τ²: the others' then follow from
     # whole sums.
-    w = 1.0 / (v + tau2)
-    total = w.sum(axis=0) - w + PRIOR_PRECISION
-    theta = ((w * b).sum(axis=0) - w * b) / total  # E92
-    return Pooled(means=theta, variances=1.0 / total + own)  # E94
+    sums = _sums(b, v, tau2)
+    means, variances = np.empty(b.shape), np.empty(b.shape)
+    for rows in _chunks(len(b)):
+        parts = _parts(b[rows], v[rows], tau2)
+        rest = [whole - part for whole, part in zip(sums, parts, strict=True)]
+        means[rows], variances[rows] = _prior(rest, count - 1.0, blocks)
+    theta, s = _prior(sums, count, blocks)
+    return Pooled(means=means, variances=variances, from_all=(theta[0], s[0]))
 
 
 def robust(b: Matrix, v: Matrix, blocks: list[slice]) -> Pooled:
@@ -110,33 +116,39 @@ def believable(v: Matrix) -> Matrix:
     return np.maximum(v, floor)
 
 
-def _heterogeneity(
-    b: Matrix, v: Matrix, tau2: Numbers, blocks: list[slice], *, leave_out: bool
-) -> Numbers:
-    """Return τ² of each column, one row for all sites or one for each left out."""
+def _chunks(num_sites: int) -> Iterator[slice]:
+    """Yield the rows of some sites at a time: what is made of them stays small."""
+    for first in range(0, num_sites, ROWS_AT_ONCE):
+        yield slice(first, first + ROWS_AT_ONCE)
+
+
+def _sums(b: Matrix, v: Matrix, tau2: Numbers) -> list[Matrix]:
+    """Return the sums over all sites of which the moments are made, (1, p) each."""
+    by_chunk = [
+        [part.sum(axis=0)[None] for part in _parts(b[rows], v[rows], tau2)]
+        for rows in _chunks(len(b))
+    ]
+    return [np.sum(parts, axis=0) for parts in zip(*by_chunk, strict=True)]
+
+
+def _parts(b: Matrix, v: Matrix, tau2: Numbers) -> Iterator[Matrix]:
+    """Yield what each site adds to those sums."""
     w = 1.0 / (v + tau2)
-    sums = [part.sum(axis=0)[None] for part in _parts(w, b, v)]
-    count = float(len(b))
-    if not leave_out:
-        return _moments(sums, count, blocks)
-    found = np.empty_like(b)
-    # Some rows at a time: all of them would take twelve times the memory of `b`.
-    for first in range(0, len(b), ROWS_AT_ONCE):
-        rows = slice(first, first + ROWS_AT_ONCE)
-        parts = _parts(w[rows], b[rows], v[rows])
-        rest = [whole - part for whole, part in zip(sums, parts, strict=True)]
-        found[rows] = _moments(rest, count - 1.0, blocks)
-    return found
-
-
-def _parts(w: Matrix, b: Matrix, v: Matrix) -> Iterator[Matrix]:
-    """Yield what each site adds to the sums of which the moments are made."""
     yield w
     yield w * b
     yield w * b**2
     yield w * v
     yield w**2
     yield w**2 * v
+
+
+def _prior(
+    sums: list[Matrix], count: float, blocks: list[slice]
+) -> tuple[Matrix, Matrix]:
+    """Return θ and the variance of a new site's coefficient, from the sums."""
+    total = sums[0] + PRIOR_PRECISION
+    theta = sums[1] / total  # E92
+    return theta, 1.0 / total + _moments(sums, count, blocks)  # E94
 
 
 def _moments(sums: list[Matrix], count: float, blocks: list[slice]) -> Matrix:

@@ -10,6 +10,8 @@ References:
     1974: estimates beyond some distance count for nothing.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,6 @@ from guidefbo.server.strategies.shape.pooling import (
     believable,
     robust,
 )
-from guidefbo.wire.shape import WIDEST
 
 TO_SD = 1.4826
 """What makes a standard deviation of a normal's median absolute deviation."""
@@ -34,20 +35,14 @@ FEWEST = 5
 def screened(b: Matrix, v: Matrix, blocks: list[slice]) -> Pooled:
     """Pool robustly, without the sites that stand out as a whole."""
     out = standing_out(b, v)
-    heard = robust(b[~out], v[~out], blocks)
     if not out.any():
-        return heard
+        return robust(b, v, blocks)
+    heard = robust(b[~out], v[~out], blocks)
     means, variances = np.empty(b.shape), np.empty(b.shape)
     means[~out], variances[~out] = heard.means, heard.variances
     # A site that is left out hears all who are not, as one who said nothing would.
-    silent = np.full((1, b.shape[1]), WIDEST)
-    told = robust(
-        np.vstack([b[~out], np.median(b[~out], axis=0)]),
-        np.vstack([v[~out], silent]),
-        blocks,
-    )
-    means[out], variances[out] = told.means[-1], told.variances[-1]
-    return Pooled(means=means, variances=variances)
+    means[out], variances[out] = heard.from_all
+    return replace(heard, means=means, variances=variances)
 
 
 def standing_out(b: Matrix, v: Matrix) -> NDArray[np.bool_]:
