@@ -466,3 +466,35 @@ def test_components_are_copied_and_read_only(weights):
     assert received.weights[0] != 7.0
     with pytest.raises(ValueError, match="read-only"):
         received.weights[0] = 1.0
+
+
+def test_one_component_gives_what_two_halves_of_it_give():
+    """E15: the short way for a single component is the sum's."""
+    rng = np.random.Generator(np.random.PCG64(1))
+    center, variance, X = rng.random(4), rng.random(4) + 0.1, rng.random((9, 4))
+
+    def field(count):
+        return GuidanceField.of(
+            Components(
+                weights=np.full(count, 0.8 / count),
+                centers=np.tile(center, (count, 1)),
+                variances=np.tile(variance, (count, 1)),
+            )
+        )
+
+    one, halves = field(1).with_gradient(X), field(2).with_gradient(X)
+    assert one[0] == pytest.approx(halves[0], rel=1e-14)
+    assert one[1] == pytest.approx(halves[1], rel=1e-14)
+
+
+def test_a_point_near_the_second_of_two_inputs_in_line_is_known():
+    """E16: inputs that lie alike along the direction looked along are all looked at."""
+    middle, across = np.full(2, 0.5), np.array([3.0**0.5, -(2.0**0.5)])
+    observed = np.stack([middle + 0.1 * across, middle, middle - 0.1 * across])
+    received = Components(
+        weights=np.ones(1), centers=middle[None], variances=np.ones((1, 2))
+    )
+    scaling = LocalScaling.widening(GuidanceField.of(received), 2.0, observed)
+    near = observed + 0.3 * KNOWN_RADIUS
+    assert scaling(near).tolist() == [1.0, 1.0, 1.0]
+    assert (scaling(observed + 0.05 * across) > 2.0).all()

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from tests.numbered import aggregate, left_out, named
 
 from guidefbo.server.strategies.consensus.groups import one_group, split_groups
+from guidefbo.server.strategies.consensus.server import row_order
 from guidefbo.server.strategies.consensus.settings import (
     FUSIONS,
     ConsensusServerSettings,
@@ -194,3 +196,15 @@ def test_a_thousand_agents_are_served_at_once():
     packets = aggregate(SERVER, uploads)
     assert len(packets) == 1000
     assert all(len(packet) == 1 for packet in packets.values())
+
+
+@given(
+    rows=arrays(
+        float,
+        st.tuples(st.integers(1, 30), st.integers(1, 4)),
+        elements=st.sampled_from([0.0, -0.0, 0.25, 0.5, 1.0]),
+    )
+)
+def test_rows_are_ordered_as_all_columns_say(rows):
+    """Places that are clipped to the cube are alike in many coordinates."""
+    assert row_order(rows).tolist() == np.lexsort(rows.T[::-1]).tolist()

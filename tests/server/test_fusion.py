@@ -16,6 +16,7 @@ from guidefbo.server.strategies.consensus.fusion import (
     trimmed_without_each,
 )
 from guidefbo.server.strategies.consensus.settings import FUSIONS
+from guidefbo.server.strategies.consensus.sorted_out import median_distances
 
 WEIGHTED = {name: FUSIONS[name] for name in ("dersimonian-laird", "paule-mandel")}
 BCG = np.array(
@@ -307,3 +308,19 @@ def test_the_weighted_ones_can_be_led_astray():
 def test_trimming_suits_sixteen_agents():
     """E76: an honest agent of 16 sees 15 others, and 4 of them may lie."""
     assert int(TRIM_SHARE * 15) == 4
+
+
+@given(
+    places=arrays(
+        float,
+        st.tuples(st.integers(3, 25), st.just(2), st.just(2)),
+        elements=st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0)),
+    )
+)
+def test_median_distances_are_those_of_the_others_from_any_centres(places):
+    """Centres as far apart as can be: any place may be the first of the nearest."""
+    y, center = places[:, 0], places[:, 1]
+    for n, found in enumerate(median_distances(y, center)):
+        others = np.delete(y, n, axis=0)
+        expected = np.median(np.abs(others - center[n]), axis=0)
+        assert found == pytest.approx(expected, abs=1e-15)

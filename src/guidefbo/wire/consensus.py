@@ -130,13 +130,15 @@ class ConsensusPacket:
         )
         _check_rows(whole)
         packets: list[Self] = []
-        for n in range(len(whole)):
-            row = slice(n, n + 1)
+        weight, put = whole.weights[:1], object.__setattr__
+        for center, variance in zip(
+            whole.centers[:, None], whole.variances[:, None], strict=True
+        ):
             one, packet = object.__new__(Components), object.__new__(cls)
-            object.__setattr__(one, "weights", whole.weights[row])
-            object.__setattr__(one, "centers", whole.centers[row])
-            object.__setattr__(one, "variances", whole.variances[row])
-            object.__setattr__(packet, "components", one)
+            put(one, "weights", weight)
+            put(one, "centers", center)
+            put(one, "variances", variance)
+            put(packet, "components", one)
             packets.append(packet)
         return packets
 

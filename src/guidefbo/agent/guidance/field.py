@@ -53,6 +53,8 @@ class GuidanceField:
 
     def with_gradient(self, X: Points) -> tuple[Values, Points]:
         """Return G and its gradient at the rows of X."""
+        if self.precisions.ndim == 2 and len(self.weights) == 1:
+            return self._of_one(X)
         difference = X[:, None, :] - self.centers
         if self.precisions.ndim == 3:
             pull = np.einsum("bpi,pij->bpj", difference, self.precisions)
@@ -62,7 +64,15 @@ class GuidanceField:
         bumps = self._bumps(distance)
         return _height(bumps), -np.einsum("bp,bpd->bd", bumps, pull)
 
-    def _bumps(self, distance: Matrix) -> Matrix:
+    def _of_one(self, X: Points) -> tuple[Values, Points]:
+        """Return the same of a single component, with fewer steps."""
+        difference = X - self.centers
+        pull = difference * self.precisions
+        bump = self._bumps(np.einsum("bd,bd->b", difference, pull))
+        pull *= -bump[:, None]
+        return np.minimum(bump, 1.0), pull  # E15
+
+    def _bumps(self, distance: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.weights * np.exp(-0.5 * distance)
 
 

@@ -3,19 +3,21 @@
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from guidefbo.agent.guidance.field import GuidanceField
-from guidefbo.agent.surrogate.kernel import distances_by_sums, squared_distances
+from guidefbo.agent.surrogate.kernel import distances_by_sums
 from guidefbo.agent.surrogate.sums import BySums, join
-from guidefbo.core.arrays import Matrix, Points, Values
+from guidefbo.core.arrays import Matrix, Point, Points, Values, frozen_array
 from guidefbo.core.designs import sobol_grid
 
 KNOWN_RADIUS = 1e-5
 """Within this distance of an observed input nothing is widened."""
+REACH = 1.01 * KNOWN_RADIUS
+"""The same along one direction, and a little more than rounding is."""
 NUM_PROBES = 512
 """Sobol points over which the uniform scaling averages the field."""
 
@@ -48,9 +50,14 @@ class LocalScaling:
     """Inputs the agent has already evaluated."""
     _shadows: Values = dataclasses.field(init=False)
     """Where they lie along one direction, ascending."""
+    _ordered: Points = dataclasses.field(init=False)
+    """The inputs in that order."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_shadows", np.sort(_along(self.observed)))
+        shadows = self.observed @ _direction(self.observed.shape[1])
+        order = np.argsort(shadows, kind="stable")
+        object.__setattr__(self, "_shadows", shadows[order])
+        object.__setattr__(self, "_ordered", self.observed[order])
 
     @classmethod
     def widening(
@@ -67,12 +74,8 @@ class LocalScaling:
         """Return S and its gradient at the rows of X."""
         G, dG = self.field.with_gradient(X)
         S, dS = 1.0 + self.strength * G, self.strength * dG  # E16
-        rows = self._may_be_known(X)
-        if len(rows):
-            unit = np.ones(X.shape[1])
-            q = squared_distances(X[rows], self.observed, unit)
-            known = rows[_is_near(q)]
-            S[known], dS[known] = 1.0, 0.0
+        for row in self._known(X):
+            S[row], dS[row] = 1.0, 0.0
         return S, dS
 
     def by_sums(self) -> BySums[Values] | None:
@@ -83,30 +86,39 @@ class LocalScaling:
         return join(self._widen, self.field.by_sums(), distances)
 
     def _widen(self, G: Values, q: Matrix) -> Values:
-        return 1.0 + np.where(_is_near(q), 0.0, self.strength) * G  # E16
+        is_near = q.min(axis=1) < KNOWN_RADIUS**2
+        return 1.0 + np.where(is_near, 0.0, self.strength) * G  # E16
 
-    def _may_be_known(self, X: Points) -> NDArray[np.intp]:
-        """Return the points that are near an observed one along one direction.
+    def _known(self, X: Points) -> list[int]:
+        """Return the points that are near an observed one.
 
-        Near points are, and few others: a quick look. Twice the radius, because
-        distances are rounded.
+        Near points are near along any direction, and few others are: a quick look along
+        one, and a closer one at what is left.
         """
-        x, gap = _along(X), 2.0 * KNOWN_RADIUS
-        below = self._shadows.searchsorted(x - gap)
-        return np.flatnonzero(below < self._shadows.searchsorted(x + gap, "right"))
+        x = X @ _direction(X.shape[1])
+        first = self._shadows.searchsorted(x - REACH)
+        last = self._shadows.searchsorted(x + REACH)
+        rows: list[int] = np.flatnonzero(first < last).tolist()
+        return [
+            i
+            for i in rows
+            if any(_is_near(X[i], known) for known in self._ordered[first[i] : last[i]])
+        ]
 
 
-def _along(X: Points) -> Values:
-    """Return the length of every row along a unit vector whose entries all differ.
+@lru_cache(maxsize=16)
+def _direction(dim: int) -> Point:
+    """Return a unit vector whose entries all differ.
 
     Along a coordinate all points on a side of the cube would be one.
     """
-    direction = np.sqrt(np.arange(2.0, X.shape[1] + 2.0))
-    return X @ (direction / np.linalg.norm(direction))
+    entries = np.sqrt(np.arange(2.0, dim + 2.0))
+    return frozen_array(entries / np.linalg.norm(entries))
 
 
-def _is_near(q: Matrix) -> NDArray[np.bool_]:
-    return q.min(axis=1) < KNOWN_RADIUS**2
+def _is_near(x: Point, known: Point) -> bool:
+    difference = x - known
+    return bool(difference @ difference < KNOWN_RADIUS**2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,5 +46,5 @@ def gradient_cross(gp: GaussianProcess, x: Point) -> Matrix:
 def gradient_covariance(gp: GaussianProcess, x: Point) -> Matrix:
     """Return the posterior covariance of the gradient at one point, (d, d)."""
     ell, s = gp.hyper.lengthscales, gp.hyper.outputscale
-    W = gp.inverse_factor @ gradient_cross(gp, x)
+    W = gp.factor.divide(gradient_cross(gp, x))
     return np.diag(GRADIENT_SHARE * s / ell**2) - W.T @ W  # E71

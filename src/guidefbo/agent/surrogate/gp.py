@@ -11,12 +11,13 @@ References:
     Rasmussen and Williams, Gaussian Processes for Machine Learning, algorithm 2.1.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from guidefbo.agent.surrogate.factor import Factor
 from guidefbo.agent.surrogate.kernel import (
     distances_by_sums,
     matern52,
@@ -25,12 +26,7 @@ from guidefbo.agent.surrogate.kernel import (
     scaled_distances,
     squared_distances,
 )
-from guidefbo.agent.surrogate.linalg import (
-    factorise,
-    invert_factor,
-    unwhiten,
-    whiten,
-)
+from guidefbo.agent.surrogate.linalg import factorise
 from guidefbo.agent.surrogate.posterior import Fantasies, Moments, SamplePath
 from guidefbo.agent.surrogate.sums import BySums
 from guidefbo.core.arrays import Matrix, Point, Points, Values
@@ -77,8 +73,8 @@ class GaussianProcess:
     """Observed values."""
     hyper: Hyperparameters
     """Fitted hyperparameters."""
-    inverse_factor: Matrix
-    """L^-1."""
+    factor: Factor
+    """L."""
     alpha: Values
     """K^-1 (y - m)."""
     scaled: Points
@@ -87,6 +83,11 @@ class GaussianProcess:
     """Squared norms of the scaled inputs."""
     noise: Values
     """(n,) noise variance of each observation."""
+    _pull: Point = field(init=False)
+    """2 / ell²: dq/dx_j is this times a difference."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_pull", 2.0 / self.hyper.lengthscales**2)
 
     @classmethod
     def condition(
@@ -112,15 +113,14 @@ class GaussianProcess:
         L = factorise(K, overwrite=True)
         # Of many observations these matrices are large.
         del q, K
-        L_inv = invert_factor(L, overwrite=True)
-        alpha = L_inv.T @ (L_inv @ (y - hyper.mean))
+        factor = Factor.of(L)
         Z = X / hyper.lengthscales
         return cls(
             X=X,
             y=y,
             hyper=hyper,
-            inverse_factor=L_inv,
-            alpha=alpha,
+            factor=factor,
+            alpha=factor.solve(y - hyper.mean),
             scaled=Z,
             norms=np.einsum("ij,ij->i", Z, Z),
             noise=noise,
@@ -156,23 +156,22 @@ class GaussianProcess:
     def moments(self, X: Points) -> Moments:
         """Return mean, standard deviation and their gradients at the rows of X."""
         k, slope = matern52_with_slope(self.distances(X), self.hyper.outputscale)
-        w = whiten(self.inverse_factor, k)
+        mean = self.hyper.mean + k @ self.alpha
+        w = self.factor.whiten(k, overwrite=True)
         std = conditional_std(w, self.hyper.outputscale)
-        sensitivity = np.empty((2, *k.shape))
-        np.multiply(slope, self.alpha, out=sensitivity[0])
-        np.multiply(slope, unwhiten(self.inverse_factor, w), out=sensitivity[1])
-        both = self.contract(sensitivity, X)
+        v = self.factor.unwhiten(w, overwrite=True)
+        of_mean, of_variance = self.contract_both(slope, v, X)
         return Moments(
-            mean=self.hyper.mean + k @ self.alpha,
+            mean=mean,
             std=std,
-            mean_gradient=both[0],
-            std_gradient=both[1] / -std[:, None],
+            mean_gradient=of_mean,
+            std_gradient=of_variance / -std[:, None],
         )
 
     def joint(self, X: Points) -> tuple[Values, Matrix]:
         """Return the mean vector and covariance matrix at the rows of X."""
         k = matern52(self.distances(X), self.hyper.outputscale)
-        w = k @ self.inverse_factor.T
+        w = self.factor.whiten_densely(k)
         prior = matern52(
             squared_distances(X, X, self.hyper.lengthscales), self.hyper.outputscale
         )
@@ -214,14 +213,30 @@ class GaussianProcess:
         C = sensitivity
         inner = X * C.sum(axis=-1)[..., None]
         inner -= C @ self.X
-        inner *= 2.0 / self.hyper.lengthscales**2
+        inner *= self._pull
         return inner
+
+    def contract_both(
+        self, slope: Matrix, v: Matrix, X: Points
+    ) -> tuple[Points, Points]:
+        """Return what `contract` makes of slope ∘ alpha and of slope ∘ v, at once.
+
+        Args:
+            slope: (b, n), derivative of the kernel in the squared distance.
+            v: (b, n), one row a point.
+            X: The points.
+        """
+        both = np.empty((2, *v.shape))
+        np.multiply(slope, self.alpha, out=both[0])
+        np.multiply(slope, v, out=both[1])
+        of_alpha, of_v = self.contract(both, X)
+        return of_alpha, of_v
 
     def _predict(self, q: Matrix) -> tuple[Values, Values]:
         """Return the mean and standard deviation at distances q, (b, n)."""
         k = matern52(q, self.hyper.outputscale)
         return self.hyper.mean + k @ self.alpha, conditional_std(
-            whiten(self.inverse_factor, k), self.hyper.outputscale
+            self.factor.whiten(k), self.hyper.outputscale
         )
 
     def _predict_mean(self, q: Matrix) -> Values:

@@ -105,8 +105,11 @@ def matern52_with_slope(q: Reals, outputscale: float) -> tuple[Reals, Reals]:
 
 
 def _with_slope(q: Reals, outputscale: float) -> tuple[Reals, Reals]:
-    a = np.sqrt(5.0 * q)
-    decay = outputscale * np.exp(-a)
+    a = 5.0 * q
+    np.sqrt(a, out=a)
+    decay = np.negative(a)
+    np.exp(decay, out=decay)
+    decay *= outputscale
     a += 1.0
     slope = a * decay
     a += (5.0 / 3.0) * q

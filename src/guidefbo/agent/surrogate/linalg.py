@@ -1,7 +1,7 @@
 """Cholesky factors of nearly singular matrices: jitter is added only as needed."""
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
 from guidefbo.core.arrays import Matrix
 from guidefbo.core.errors import NumericalError
@@ -11,8 +11,6 @@ JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 
 TILE = 256
 """Rows and columns of a matrix copied at once."""
-FEW = 128
-"""Up to so many rows a triangle is multiplied like any other matrix."""
 
 
 def factorise(K: Matrix, *, overwrite: bool = False) -> Matrix:
@@ -99,27 +97,3 @@ def invert_factor(L: Matrix, *, overwrite: bool = False) -> Matrix:
     """Return the inverse of a lower triangular matrix, perhaps in its place."""
     inverse, _ = lapack.dtrtri(L, lower=1, overwrite_c=int(overwrite))
     return inverse
-
-
-def whiten(inverse_factor: Matrix, K: Matrix) -> Matrix:
-    """Return the rows of K times the transpose of L^-1, half of which is zero.
-
-    Args:
-        inverse_factor: L^-1, lower triangular, with its columns one after the other.
-        K: (b, n), one row a point.
-    """
-    if len(inverse_factor) <= FEW:
-        return K @ inverse_factor.T
-    return blas.dtrmm(1.0, inverse_factor, K.T, lower=1).T
-
-
-def unwhiten(inverse_factor: Matrix, W: Matrix) -> Matrix:
-    """Return the rows of W times L^-1, half of which is zero.
-
-    Args:
-        inverse_factor: L^-1, lower triangular, with its columns one after the other.
-        W: (b, n), one row a point.
-    """
-    if len(inverse_factor) <= FEW:
-        return W @ inverse_factor
-    return blas.dtrmm(1.0, inverse_factor, W.T, lower=1, trans_a=1).T

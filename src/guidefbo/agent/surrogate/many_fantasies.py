@@ -128,5 +128,4 @@ def correct(gp: GaussianProcess, L: Matrix, prior: Matrix, noise: Matrix) -> Mat
     e = np.sqrt(delta) * noise
     miss = gp.y[:, None] - gp.hyper.mean - e
     miss -= blas.dtrmm(1.0, L, prior, lower=1)
-    L_inv = gp.inverse_factor
-    return gp.y[:, None] - e - delta * (L_inv.T @ (L_inv @ miss))
+    return gp.y[:, None] - e - delta * gp.factor.solve(miss)

@@ -37,6 +37,7 @@ from guidefbo.agent.surrogate.curvature import (
     gradient_cross,
     mean_hessian,
 )
+from guidefbo.agent.surrogate.factor import Factor
 from guidefbo.agent.surrogate.gp import (
     GaussianProcess,
     Hyperparameters,
@@ -48,12 +49,7 @@ from guidefbo.agent.surrogate.kernel import (
     matern52_with_slope,
     squared_distances,
 )
-from guidefbo.agent.surrogate.linalg import (
-    factorise,
-    invert_factor,
-    unwhiten,
-    whiten,
-)
+from guidefbo.agent.surrogate.linalg import factorise
 from guidefbo.agent.surrogate.posterior import Fantasies, Moments, SamplePath
 from guidefbo.agent.surrogate.sums import (
     BySums,
@@ -112,8 +108,8 @@ class TrendPosterior:
     """The posterior of the sum, to be decided on like that of a plain process."""
 
     rest: GaussianProcess
-    """The process r with kernel ρ k. Its `inverse_factor` and `alpha` are those of the
-    sum's covariance, so that its own predictions are not those of r."""
+    """The process r with kernel ρ k. Its `factor` and `alpha` are those of the sum's
+    covariance, so that its own predictions are not those of r."""
     weights: Values
     """Posterior mean of β."""
     prior: TrendPrior
@@ -160,13 +156,13 @@ class TrendPosterior:
         likeliest = 0
         if len(shares) > 1:
             likeliest = int(np.argmax([_evidence(L, residual) for L in factors]))
-        L_inv = invert_factor(factors[likeliest], overwrite=True)
-        alpha = L_inv.T @ (L_inv @ residual)
         s = shares[likeliest] * gp.hyper.outputscale
+        factor = Factor.of(factors[likeliest])
+        alpha = factor.solve(residual)
         rest = replace(
             gp,
             hyper=replace(gp.hyper, outputscale=s),
-            inverse_factor=L_inv,
+            factor=factor,
             alpha=alpha,
         )
         weights = prior.means + prior.variances * (F.T @ alpha)  # E83
@@ -177,13 +173,12 @@ class TrendPosterior:
         """Log likelihood of the observed values, up to a constant of their number."""
         gp = self.rest
         residual = gp.y - gp.hyper.mean - self.design @ self.prior.means
-        half_logdet = -np.log(np.diagonal(gp.inverse_factor)).sum()
-        return float(-half_logdet - 0.5 * residual @ gp.alpha)
+        return float(-gp.factor.half_logdet - 0.5 * residual @ gp.alpha)
 
     @property
     def weight_variances(self) -> Values:
         """Posterior variances of β."""
-        W = self.rest.inverse_factor @ self.loadings
+        W = self.rest.factor.divide(self.loadings)
         return self.prior.variances - np.einsum("ij,ij->j", W, W)
 
     @classmethod
@@ -251,15 +246,11 @@ class TrendPosterior:
         mean = gp.hyper.mean + k @ gp.alpha
         Phi = self.prior.basis(X)
         k += Phi @ self.loadings.T
-        w = whiten(gp.inverse_factor, k)
+        w = gp.factor.whiten(k, overwrite=True)
         std = conditional_std(w, self.prior_variance(Phi))
-        v = unwhiten(gp.inverse_factor, w)
+        v = gp.factor.unwhiten(w, overwrite=True)
         of_trend = self._variance_pulled_back(X, v, Phi)
-        # Both gradients of the process in one product with the observed inputs.
-        both = np.empty((2, *v.shape))
-        np.multiply(slope, gp.alpha, out=both[0])
-        np.multiply(slope, v, out=both[1])
-        mean_gradient, of_rest = gp.contract(both, X)
+        mean_gradient, of_rest = gp.contract_both(slope, v, X)
         _, slopes, curvatures, higher = self._terms
         U = X - 0.5
         mean += self._terms.value(U)
@@ -279,7 +270,7 @@ class TrendPosterior:
         gp = self.rest
         k = matern52(gp.distances(X), gp.hyper.outputscale)
         Phi = self.prior.basis(X)
-        w = (k + Phi @ self.loadings.T) @ gp.inverse_factor.T
+        w = gp.factor.whiten_densely(k + Phi @ self.loadings.T)
         mean = gp.hyper.mean + k @ gp.alpha + self._terms.value(X - 0.5)
         return mean, self.prior_covariance(X) - w @ w.T
 
@@ -339,8 +330,8 @@ class TrendPosterior:
         GS = G * self.prior.variances
         prior, cross = GS @ G.T, self.design @ GS.T
         of_rest = GRADIENT_SHARE * gp.hyper.outputscale / (gp.hyper.lengthscales**2)
-        W = gp.inverse_factor @ (gradient_cross(gp, x) + cross)
-        V = gp.inverse_factor @ cross
+        W = gp.factor.divide(gradient_cross(gp, x) + cross)
+        V = gp.factor.divide(cross)
         return prior + np.diag(of_rest) - W.T @ W, prior - V.T @ V
 
     def trend_hessian(self, x: Point) -> Matrix:
@@ -389,7 +380,7 @@ class TrendPosterior:
         Phi = self.prior.basis(X)
         mean = gp.hyper.mean + k @ gp.alpha + self._terms.value(X - 0.5)
         k += Phi @ self.loadings.T
-        w = whiten(gp.inverse_factor, k)
+        w = gp.factor.whiten(k)
         return mean, conditional_std(w, self.prior_variance(Phi))
 
     def _variance_pulled_back(self, X: Points, v: Matrix, Phi: Matrix) -> Points:
@@ -469,7 +460,7 @@ def thinned(gp: GaussianProcess, max_points: int) -> GaussianProcess:
         y=gp.y[kept],
         scaled=gp.scaled[kept],
         alpha=gp.alpha[kept],
-        inverse_factor=gp.inverse_factor[np.ix_(kept, kept)],
+        factor=replace(gp.factor, matrix=gp.factor.matrix[np.ix_(kept, kept)]),
         norms=gp.norms[kept],
         noise=gp.noise[kept],
     )

@@ -66,8 +66,7 @@ class ConstrainedPosterior:
             local.hyper,
             np.concatenate([local.noise, np.full(p, NUGGET)]),
         )
-        L_inv = average.inverse_factor
-        influence = L_inv.T @ L_inv[:, n:]
+        influence = average.factor.inverse_columns(n)
         departures = (pseudo_values - F[:, None]) / np.sqrt(max(S - 1, 1))
         R = np.linalg.qr(departures.T).R.T
         return cls(
@@ -99,12 +98,12 @@ class ConstrainedPosterior:
         """Return mean, standard deviation and their gradients at the rows of X."""
         gp = self.average
         k, slope = matern52_with_slope(gp.distances(X), gp.hyper.outputscale)
-        w = k @ gp.inverse_factor.T
+        w = gp.factor.whiten_densely(k)
         std, u = self._std(k, w)
         sensitivity = np.empty((2, *k.shape))
         np.multiply(slope, gp.alpha, out=sensitivity[0])
         np.matmul(u, self.spread.T, out=sensitivity[1])
-        sensitivity[1] -= w @ gp.inverse_factor
+        sensitivity[1] -= gp.factor.unwhiten_densely(w)
         sensitivity[1] *= slope
         both = gp.contract(sensitivity, X)
         return Moments(
@@ -158,14 +157,13 @@ class ConstrainedPosterior:
         """Return the GP of the first pseudo-values."""
         gp, n = self.average, self.num_observed
         y = np.concatenate([gp.y[:n], self.pseudo_values[:, 0]])
-        L_inv = gp.inverse_factor
-        alpha = L_inv.T @ (L_inv @ (y - gp.hyper.mean))
+        alpha = gp.factor.solve(y - gp.hyper.mean)
         return replace(gp, y=y, alpha=alpha)  # E60
 
     def _predict(self, q: Matrix) -> tuple[Values, Values]:
         gp = self.average
         k = matern52(q, gp.hyper.outputscale)
-        std, _ = self._std(k, k @ gp.inverse_factor.T)
+        std, _ = self._std(k, gp.factor.whiten_densely(k))
         return gp.hyper.mean + k @ gp.alpha, std
 
     def _std(self, k: Matrix, w: Matrix) -> tuple[Values, Matrix]:

@@ -29,6 +29,7 @@ from scipy.linalg import lapack
 from guidefbo.agent.paths.features import FeatureMap
 from guidefbo.agent.paths.path import FeaturePath
 from guidefbo.agent.strategies.shared_data.pool import Pool
+from guidefbo.agent.surrogate.factor import Factor
 from guidefbo.agent.surrogate.fantasies import NUGGET, LocalFantasies, draw_values
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.kernel import matern52, squared_distances
@@ -99,7 +100,7 @@ class SharedPosterior:
             X=pool.X,
             y=pool.y,
             hyper=replace(hyper, mean=float(best.constants[0])),
-            inverse_factor=L_inv * c,
+            factor=Factor(matrix=L_inv * c, is_inverse=True),
             alpha=c * (L_inv.T @ best.residual),  # E100
             scaled=Z,
             norms=np.einsum("ij,ij->i", Z, Z),

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from guidefbo.core.arrays import Points
+from guidefbo.core.arrays import Point, Points
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
 from guidefbo.server.side import Draws
@@ -71,10 +72,10 @@ class ConsensusServer:
 
     def fuse(self, uploads: list[PeakUpload]) -> Fused:
         """Return for each upload the pooled estimate of the others."""
-        y = np.clip(np.stack([u.center for u in uploads]), 0.0, 1.0)
-        v = np.stack([u.variance for u in uploads])
+        y, v = _rows([u.center for u in uploads]), _rows([u.variance for u in uploads])
+        y = np.clip(y, 0.0, 1.0)
         # Rounding of sums depends on their order, so the order is made canonical.
-        order = np.lexsort(np.column_stack([v, y[:, ::-1]]).T)
+        order = row_order(np.hstack([y, v[:, ::-1]]))
         fused = Fused(*(np.empty_like(y) for _ in Fused._fields))
         for group in self.grouping(y[order], v[order]):
             members = order[group]
@@ -82,6 +83,26 @@ class ConsensusServer:
             for whole, part in zip(fused, parts, strict=True):
                 whole[members] = part
         return fused
+
+
+def row_order(rows: Points) -> NDArray[np.intp]:
+    """Return the order of the rows by the first column, then the second and so on.
+
+    Of many places hardly two are alike in a coordinate: only those that are need be
+    compared in the others.
+    """
+    order = np.argsort(rows[:, 0], kind="stable")
+    first = rows[order, 0]
+    is_tie = np.zeros(len(rows) + 1, dtype=np.bool_)
+    is_tie[1:-1] = first[1:] == first[:-1]
+    tied = np.flatnonzero(is_tie[1:] | is_tie[:-1])
+    order[tied] = order[tied][np.lexsort(rows[order[tied]].T[::-1])]
+    return order
+
+
+def _rows(parts: list[Point]) -> Points:
+    """Return the same as `np.stack`, which is slow for very many."""
+    return np.concatenate(parts).reshape(len(parts), -1)
 
 
 def _packet(centers: Points, variances: Points) -> ConsensusPacket:

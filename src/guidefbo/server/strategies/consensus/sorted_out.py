@@ -20,6 +20,7 @@ from guidefbo.core.arrays import Points
 
 Reals = NDArray[np.float64]
 Ranks = NDArray[np.intp]
+Counts = NDArray[np.intp]
 
 
 def trimmed_means(y: Points, num_trimmed: int) -> Points:
@@ -67,17 +68,30 @@ def _reach(z: Points, rank: Ranks, center: Points, count: int) -> Points:
     """Return how far from each centre the `count`-th nearest of the others is."""
     # The nearest are places first to first + count - 1 of the others: `first` is the
     # smallest for which the next place above is no nearer than the lowest one taken.
-    last = len(z) - 1 - count
-    first, end = np.zeros_like(rank), np.full_like(rank, last)
-    for _ in range(last.bit_length()):
+    low, high = _bracket(z, center, count)
+    first, end = np.tile(low, (len(z), 1)), np.tile(high, (len(z), 1))
+    for _ in range(int((high - low).max()).bit_length()):
         middle = (first + end) // 2
         above = _entry(z, rank, np.minimum(middle + count, len(z) - 2))
         is_enough = above - center >= center - _entry(z, rank, middle)
         is_open = first < end
         end = np.where(is_open & is_enough, middle, end)
         first = np.where(is_open & ~is_enough, middle + 1, first)
-    low, high = _entry(z, rank, first), _entry(z, rank, first + count - 1)
-    return np.maximum(np.abs(low - center), np.abs(high - center))
+    below, above = _entry(z, rank, first), _entry(z, rank, first + count - 1)
+    return np.maximum(np.abs(below - center), np.abs(above - center))
+
+
+def _bracket(z: Points, center: Points, count: int) -> tuple[Counts, Counts]:
+    """Return between which places the first of the nearest is, in every column.
+
+    Centres without one of many differ little, and so do the places. Left out may be a
+    place below or one above, so that an entry is that of its rank or the next.
+    """
+    last = len(z) - 1 - count
+    least, most = center.min(axis=0), center.max(axis=0)
+    may_do = z[count + 1 :] - least >= least - z[1 : last + 1]
+    must_do = z[count:-1] - most >= most - z[:last]
+    return np.sum(~may_do, axis=0), np.sum(~must_do, axis=0)
 
 
 def _sorted(y: Points) -> tuple[Points, Ranks]:
