@@ -89,4 +89,5 @@ class Factor:
         """Return the columns of K^-1 from this one on."""
         if self.is_inverse:
             return self.matrix.T @ self.matrix[:, first:]
-        return self.solve(np.eye(len(self.matrix))[:, first:])
+        n = len(self.matrix)
+        return self.solve(np.eye(n, n - first, -first))
