@@ -1,6 +1,6 @@
 """Hold the runs of the study `shape-hostile` against the goals of the strategy.
 
-    python scripts/judge_hostile.py [PACK] [--out DIR]
+    python scripts/judge_hostile.py [PACK] [--out DIR] [--default robust]
 
 Reads the pack, docs/results/shape-hostile/runs.json.gz, and writes judgement.md beside
 it, or where told. Nothing is run here.
@@ -31,8 +31,8 @@ PACK = ROOT / "docs" / "results" / "shape-hostile" / "runs.json.gz"
 ALONE, HONEST, PLAIN = "own", "shape", "ucb"
 HOSTILE = ("random", "reversed", "sharp", "adaptive")
 LIARS = ("corner", "drift", "respond", "hide", "hide-closer")
-POOLINGS = {"screened": ("", HONEST), "robust": ("robust-", "robust")}
-"""What the server does about liars -> before the names of variants, honest sites."""
+POOLINGS = ("screened", "robust")
+"""What the server does about liars, the default first."""
 MOST_COST, LEAST_LEFT = 1.10, 0.70
 """What was aimed at: the largest cost of hostile packets, the least share of the gain
 that liars leave."""
@@ -55,8 +55,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pack", type=Path, nargs="?", default=PACK)
     parser.add_argument("--out", type=Path, help="folder; the pack's own by default")
+    parser.add_argument(
+        "--default",
+        choices=POOLINGS,
+        default=POOLINGS[0],
+        help="pooling of the variants that name none, at the time of the runs",
+    )
     given = parser.parse_args()
-    text = "\n".join(judgement(read_runs(given.pack))) + "\n"
+    text = "\n".join(judgement(read_runs(given.pack), given.default)) + "\n"
     out = given.out or given.pack.parent
     (out / "judgement.md").write_text(text, encoding="utf-8")
     print(text)
@@ -95,7 +101,7 @@ def log_ratios(runs: Runs, one: str, other: str, level: int, field: str) -> Rati
     return ratios
 
 
-def judgement(runs: Runs) -> list[str]:
+def judgement(runs: Runs, default: str = POOLINGS[0]) -> list[str]:
     """Return the lines of the document."""
     seeds = sorted({seed for by_seed in runs.values() for seed in by_seed})
     return [
@@ -119,7 +125,7 @@ def judgement(runs: Runs) -> list[str]:
         f"Final regret over `{ALONE}`, and the share of the gain of honest sites that "
         "is left.",
         "",
-        *of_liars(runs),
+        *of_liars(runs, default),
     ]
 
 
@@ -152,15 +158,23 @@ def of_packets(runs: Runs) -> list[str]:
     return lines
 
 
-def of_liars(runs: Runs) -> list[str]:
-    """Return what liars leave of the gain."""
+def of_liars(runs: Runs, default: str) -> list[str]:
+    """Return what liars leave of the gain.
+
+    Args:
+        runs: Those of the study.
+        default: Pooling of the variants that name none.
+    """
     lines = [
         "| level | pooling | the liars | seeds | final regret | without liars | "
         "left of the gain | aimed at | met |",
         "|---|---|---|---:|---:|---:|---:|---:|---|",
     ]
-    for level, pooling, name in product(LEVELS, POOLINGS, LIARS):
-        prefix, sincere = POOLINGS[pooling]
+    poolings = sorted(POOLINGS, key=lambda pooling: pooling != default)
+    for level, pooling, name in product(LEVELS, poolings, LIARS):
+        prefix, sincere = ("", HONEST)
+        if pooling != default:
+            prefix, sincere = f"{pooling}-", pooling
         lied = log_ratios(runs, f"{prefix}{name}", ALONE, level, "final")
         honest = log_ratios(runs, sincere, ALONE, level, "final")
         if lied and honest:

@@ -63,7 +63,10 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "realworld": METHODS,
     "runtime": METHODS,
     "shape": METHODS,
+    "shape-degrees": METHODS,
     "shape-hostile": METHODS,
+    "shape-quadratic": METHODS,
+    "shape-quadratic-hostile": METHODS,
     "similarity": ("core", "metrics", "problems"),
 }
 """Table, or folder of a study -> what it measures."""

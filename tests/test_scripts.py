@@ -443,15 +443,24 @@ def test_fts_de_regions(run):
 
 
 @pytest.mark.parametrize(
-    ("script", "study"),
+    ("script", "study", "words"),
     [
-        ("scripts/judge_shape.py", "shape"),
-        ("scripts/judge_hostile.py", "shape-hostile"),
-        ("scripts/judge_consensus.py", "consensus"),
+        ("scripts/judge_shape.py", "shape", []),
+        ("scripts/judge_shape.py", "shape-quadratic", []),
+        ("scripts/judge_hostile.py", "shape-hostile", []),
+        (
+            "scripts/judge_hostile.py",
+            "shape-quadratic-hostile",
+            ["--default", "robust"],
+        ),
+        ("scripts/judge_consensus.py", "consensus", []),
     ],
 )
-def test_the_published_judgement_is_what_the_runs_say(run, tmp_path, script, study):
-    run(script, "--out", tmp_path)
+def test_the_published_judgement_is_what_the_runs_say(
+    run, tmp_path, script, study, words
+):
+    pack = ROOT / "docs/results" / study / "runs.json.gz"
+    run(script, pack, "--out", tmp_path, *words)
     published = (ROOT / "docs/results" / study / "judgement.md").read_text()
     assert (tmp_path / "judgement.md").read_text() == published
 
@@ -474,7 +483,7 @@ def test_judge_hostile_by_hand(monkeypatch):
         for problem in ("levy", "sphere")
     }
     text = "\n".join(judge.judgement(runs))
-    cells = {row[2] if row[1] == "robust" else row[1]: row[2:] for row in rows(text)}
+    cells = {row[2] if row[1] == "screened" else row[1]: row[2:] for row in rows(text)}
     assert cells["random"][1].startswith("1.05 ")
     assert cells["random"][-2:] == ["1.1", "yes"]
     assert cells["adaptive"][1].startswith("1.21 ")
@@ -483,6 +492,8 @@ def test_judge_hostile_by_hand(monkeypatch):
     # log 0.6 / log 0.5 and log 0.8 / log 0.5 of the gain.
     assert cells["corner"][-3:] == ["74%", "70%", "yes"]
     assert cells["hide"][-3:] == ["32%", "70%", "**no**"]
+    before = "\n".join(judge.judgement(runs, "robust"))
+    assert before == text.replace("| screened |", "| robust |")
 
 
 def test_judge_conditions_by_hand(monkeypatch):

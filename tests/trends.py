@@ -49,13 +49,8 @@ def coefficients(draw, form=None):
 
 
 def agent(domain=None, *, strategy=ShapeSettings, model=MODEL, **settings):
-    """Return the private half, in three dimensions where no domain is given.
-
-    Its trend is quadratic where no degree is given; `test_shape_degrees` has more.
-    """
+    """Return the private half, in three dimensions where no domain is given."""
     domain = Domain.box(3) if domain is None else domain
-    if strategy is ShapeSettings:
-        settings = {"degree": 2} | settings
     return make(strategy, settings).build(domain, model, SearchSettings())
 
 

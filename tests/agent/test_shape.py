@@ -40,7 +40,7 @@ from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.registry import find_method
 from guidefbo.testing import check_agent_side, check_codec, check_posterior
 from guidefbo.testing.codec import encode
-from guidefbo.wire.shape import HIGHEST_DEGREE, LARGEST, PLACE, SHARPEST, WIDEST
+from guidefbo.wire.shape import LARGEST, PLACE, SHARPEST, WIDEST
 
 MIXED = SPACES["mixed"].domain
 """x, n, the three options of a drug, warm."""
@@ -580,7 +580,7 @@ def test_every_space(name, num_results):
     site = told(name, num_results, method="shape-ucb", settings=LIGHTER)
     message = site.upload().body
     check_codec(message)
-    assert message.form == ShapeFeatures.of(site.space.domain, HIGHEST_DEGREE).form
+    assert message.form == ShapeFeatures.of(site.space.domain).form
     with quietly():
         # The first is still running when the second is asked for.
         trials = site.ask(2)

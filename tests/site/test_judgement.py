@@ -152,9 +152,9 @@ def test_an_extreme_packet_is_judged_too():
     agent = exchanged(federation(num_results=4))[0]
     message = agent.guidance.message
     body = ShapePacket(
-        kinds=("slopes", "bends", "cubics", "quartics", "place"),
-        means=tuple(np.full(2, sign * 8.0) for sign in (1, -1, 1, -1, 1)),
-        variances=tuple(np.full(2, v) for v in (1e-4, 1e4, 1e4, 1e-4, 1e-4)),
+        kinds=("slopes", "bends", "place"),
+        means=(np.full(2, 8.0), np.full(2, -8.0), np.full(2, 8.0)),
+        variances=(np.full(2, 1e-4), np.full(2, 1e4), np.full(2, 1e-4)),
     )
     agent.receive(Envelope(head=message.head, body=body))
     weights = agent.guidance.weights

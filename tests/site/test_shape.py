@@ -68,8 +68,8 @@ def test_a_packet_has_the_form_of_an_upload():
     heard = read(packets["site 0"], ShapePacket, PacketHead).body
     sent = sites["site 1"].upload().body
     assert heard.form == sent.form
-    assert sent.kinds == ("slopes", "bends", "cubics", "quartics", "choice", "place")
-    assert sent.sizes == (3, 3, 3, 3, 3, 3)
+    assert sent.kinds == ("slopes", "bends", "choice", "place")
+    assert sent.sizes == (3, 3, 3, 3)
     theirs, ours = (np.concatenate(each.means) for each in (sent, heard))
     assert (np.abs(ours) <= np.abs(theirs)).all()
     assert (np.sign(ours) == np.sign(theirs)).all()
@@ -88,7 +88,7 @@ def test_running_and_failed_trials_are_reckoned_with():
         site.tell(first, failed="burst")
         site.tell(second, 0.3)
         assert in_space(site.space, site.ask().values)
-    assert len(site.upload().body) == 10
+    assert len(site.upload().body) == 6
 
 
 def test_uploads_ignore_what_was_received():
@@ -149,12 +149,12 @@ def test_trend_sends_nothing_and_takes_nothing():
 
 
 def test_messages_of_an_earlier_version_are_refused():
-    """They had two degrees, or no places and did not say which block is which."""
+    """They had no places and did not say which block is which."""
     site, sites = told("box", 4, method=METHOD), federation("box")
     new = exchanged(sites)["site 0"]
-    old = new.replace(b'"strategy_version":3', b'"strategy_version":2')
+    old = new.replace(b'"strategy_version":2', b'"strategy_version":1')
     assert old != new
-    words = "version 2 of shape, and this side has version 3"
+    words = "version 1 of shape, and this side has version 2"
     with pytest.warns(GuidanceWarning, match=words):
         assert site.receive(old).state == "none"
 

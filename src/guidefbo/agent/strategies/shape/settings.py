@@ -50,7 +50,7 @@ class ShapeSettings:
     choice: str = part("likeliest", "model to decide on", CHOICES)
     focus: str = part("place", "where the uncertainty grows", FOCUSES)
     degree: int = count(
-        HIGHEST_DEGREE,
+        LOWEST_DEGREE,
         "highest degree of the trend that is exchanged",
         LOWEST_DEGREE,
         HIGHEST_DEGREE,
