@@ -39,7 +39,7 @@ from guidefbo.wire.envelope import Envelope, Terms, UploadHead
 from guidefbo.wire.guide import OptimumUpload
 from guidefbo.wire.keys import SigningKey
 from guidefbo.wire.letter import open_letter, read_letter, seal
-from guidefbo.wire.shape import DEGREES, PLACE, ShapeUpload
+from guidefbo.wire.shape import BENDS, PLACE, SLOPES, ShapeUpload
 
 DIM = 10
 SPACE = {
@@ -78,9 +78,9 @@ def body(strategy: str, rng: np.random.Generator) -> Any:
             value_score=float(rng.normal()),
         )
     return ShapeUpload(
-        kinds=(*DEGREES, PLACE),
-        means=tuple(rng.uniform(-0.4, 0.4, (len(DEGREES) + 1, DIM))),
-        variances=tuple(rng.uniform(0.01, 0.5, (len(DEGREES) + 1, DIM))),
+        kinds=(SLOPES, BENDS, PLACE),
+        means=tuple(rng.uniform(-0.4, 0.4, DIM) for _ in range(3)),
+        variances=tuple(rng.uniform(0.01, 0.5, DIM) for _ in range(3)),
     )
 
 

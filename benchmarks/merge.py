@@ -23,7 +23,7 @@ from guidefbo.server.side import Draws
 from guidefbo.server.strategies.guide.merging import complete_linkage
 from guidefbo.wire.consensus import PeakUpload
 from guidefbo.wire.envelope import Message
-from guidefbo.wire.shape import DEGREES, PLACE, ShapeUpload
+from guidefbo.wire.shape import ShapeUpload
 from memory import peak
 
 THRESHOLD = 0.05
@@ -56,9 +56,9 @@ def place_of(rng: np.random.Generator, dim: int) -> PeakUpload:
 
 def shape_of(rng: np.random.Generator, dim: int) -> ShapeUpload:
     return ShapeUpload(
-        kinds=(*DEGREES, PLACE),
-        means=tuple(rng.normal(size=(len(DEGREES) + 1, dim))),
-        variances=tuple(rng.uniform(0.01, 1.0, (len(DEGREES) + 1, dim))),
+        kinds=("slopes", "bends", "place"),
+        means=tuple(rng.normal(size=(3, dim))),
+        variances=tuple(rng.uniform(0.01, 1.0, (3, dim))),
     )
 
 

@@ -446,11 +446,11 @@ def test_fts_de_regions(run):
     ("script", "study", "words"),
     [
         ("scripts/judge_shape.py", "shape", []),
-        ("scripts/judge_shape.py", "shape-quadratic", []),
+        ("scripts/judge_shape.py", "shape-robust", []),
         ("scripts/judge_hostile.py", "shape-hostile", []),
         (
             "scripts/judge_hostile.py",
-            "shape-quadratic-hostile",
+            "shape-robust-hostile",
             ["--default", "robust"],
         ),
         ("scripts/judge_consensus.py", "consensus", []),

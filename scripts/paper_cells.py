@@ -1,0 +1,332 @@
+"""Hold every final regret of the main study against the paper's, cell by cell.
+
+    python scripts/paper_cells.py [docs/results/main/runs.json.gz] [--out DIR]
+
+Reads the pack and writes cells.md beside it, or where told. Nothing is run here.
+
+A cell is a method on a function at a level. Its ratio is our mean final regret over
+the paper's, both against the maximum of the base function; a cell is within a factor f
+where the ratio lies between 1 / f and f. Of plain `ucb` at the paper's beta the regrets
+are read from docs/results/faithfulness.json.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from guidefbo.experiments.results import read_study
+from guidefbo.reports.formats import factor, number
+from guidefbo.reports.frame import View, lay_out
+from guidefbo.reports.paper import BETA_REMARK, METHODS
+from guidefbo.reports.sections.regret import papers_regret
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "results"
+PACK = RESULTS / "main" / "runs.json.gz"
+LEVELS = (1, 2, 3)
+FACTORS = (1.25, 1.5, 2.0)
+FAR = 1.5
+"""A cell that is further off is listed."""
+ASSUMPTIONS = "../../assumptions.md"
+COMPARED = f"{ASSUMPTIONS}#the-compared-methods"
+MEASURED = "../methods.md#what-to-make-of-it"
+BOTH_BETAS = "../faithfulness.md"
+
+
+class Difference(NamedTuple):
+    """What the repository documents of the paper's column that is not so here."""
+
+    short: str
+    whole: str
+
+
+KNOWN = {
+    "ts": Difference(
+        "another rule",
+        "The paper's column picks among 1000 Sobol points, `ts-grid` here "
+        f"([A18]({ASSUMPTIONS}), [B6]({COMPARED})). What that makes of the regret was "
+        "not measured.",
+    ),
+    "ucb": Difference(
+        "beta",
+        "The paper's column has beta 2, ours 4; both were run "
+        f"([both betas]({BOTH_BETAS})).",
+    ),
+    "fts": Difference(
+        "another variant",
+        f"The paper's column is `fts-as-run` here ([B1]({COMPARED})). What that makes "
+        "of the regret was not measured.",
+    ),
+    "fts-de": Difference(
+        "another variant",
+        f"The paper's column is `fts-de-as-run` here ([B9]({COMPARED})). It was run on "
+        "Levy and Sphere at Level 2, one seed each, and ended near the paper's values "
+        f"([compared methods]({MEASURED})); what it makes of other cells was not "
+        "measured.",
+    ),
+    "cgp-ts": Difference(
+        "another rule",
+        f"The paper's column is `cgp-ts-grid` here ([B5, B6]({COMPARED})). What that "
+        "makes of the regret was not measured.",
+    ),
+    "guide-nei": Difference(
+        "another estimate",
+        "The authors' GUIDE estimates noisy EI by Monte Carlo, ours has a closed form "
+        f"([A15]({ASSUMPTIONS})). What that makes of the regret was not measured.",
+    ),
+}
+"""By method."""
+RUN_AS_THE_PAPERS = {("fts-de", 2, "levy"), ("fts-de", 2, "sphere")}
+"""Cells in which the paper's variant was run as well; `MEASURED` tells what it gave."""
+UNKNOWN = "not looked into"
+
+
+class Cell(NamedTuple):
+    """A method on a function at a level: our final regrets and the paper's."""
+
+    method: str
+    level: int
+    problem: str
+    finals: tuple[float, ...]
+    paper: float
+
+    @property
+    def mean(self) -> float:
+        """Ours."""
+        return float(np.mean(self.finals))
+
+    @property
+    def ratio(self) -> float:
+        """Ours over the paper's."""
+        return self.mean / self.paper
+
+    def is_within(self, most: float) -> bool:
+        """Whether ours is at most so many times the paper's, or the other way round."""
+        return is_within(self.ratio, most)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pack", type=Path, nargs="?", default=PACK)
+    parser.add_argument("--out", type=Path, help="folder; the pack's own by default")
+    given = parser.parse_args()
+    text = "\n".join(page(read_cells(given.pack))) + "\n"
+    out = given.out or given.pack.parent
+    (out / "cells.md").write_text(text, encoding="utf-8")
+    print(text)
+    return 0
+
+
+def read_cells(pack: Path) -> list[Cell]:
+    """Return the cells that both have, by method, level and function."""
+    frame = lay_out(read_study(pack))
+    found: list[Cell] = []
+    for conditions in frame.conditions:
+        view = View(frame, conditions, is_papers=True)
+        for who in view.contenders:
+            for problem in view.problems:
+                paper = papers_regret(conditions, problem, who)
+                finals = tuple(view.finals(problem, who).values())
+                if paper is not None and finals:
+                    level = int(str(conditions.level))
+                    found.append(Cell(who.method, level, problem, finals, paper))
+    return sorted(found, key=lambda cell: (METHODS.index(cell.method), cell.level))
+
+
+def page(cells: Sequence[Cell]) -> list[str]:
+    """Return the lines of the document."""
+    far = [cell for cell in cells if not cell.is_within(FAR)]
+    counts = ", ".join(f"{num_within(cells, f)} within {f:g}" for f in FACTORS)
+    by_method = [
+        f"{sum(cell.method == method for cell in far)} of `{method}`"
+        for method in METHODS
+        if any(cell.method == method for cell in far)
+    ]
+    return [
+        "# The paper's cells, one by one",
+        "",
+        f"**Of {len(cells)} final regrets, as multiples of the paper's or the other way "
+        f"round: {counts}.** Outside {FAR:g} are {len(far)}: {', '.join(by_method)}.",
+        "",
+        "Written by `python scripts/paper_cells.py` from the runs of the "
+        "[main study](report.md). A cell is a method on a function at a level; its "
+        "ratio is our mean final regret over the paper's, which is a mean of ten "
+        f"repetitions. {seeds_of(cells)}",
+        "",
+        f"{BETA_REMARK} So the column `ucb` compares two settings; at the paper's beta "
+        f"all cells of `ucb` {beta_2_of(cells)} ([both betas]({BOTH_BETAS})).",
+        "",
+        single_runs(cells),
+        "",
+        "## How many cells are near",
+        "",
+        *counts_table(cells),
+        "",
+        f"## Cells outside {FAR:g} times",
+        "",
+        "What this repository measured or documents of the methods. A difference that "
+        "is only documented need not be the reason.",
+        "",
+        *(
+            f"- `{method}`, {known.short}: {known.whole}"
+            for method, known in KNOWN.items()
+        ),
+        f"- All others: {UNKNOWN}.",
+        "",
+        "| method | level | function | ours | seeds | paper | ours / paper | known |",
+        "|---|---:|---|---:|---:|---:|---:|---|",
+        *map(far_row, far),
+        *(line for level in LEVELS for line in ratios_table(cells, level)),
+    ]
+
+
+def seeds_of(cells: Sequence[Cell]) -> str:
+    methods_of: dict[int, list[str]] = {}
+    for method in METHODS:
+        numbers = {len(cell.finals) for cell in cells if cell.method == method}
+        for num in numbers:
+            methods_of.setdefault(num, []).append(f"`{method}`")
+    told = [
+        f"{num} seed{'s' if num > 1 else ''} of {', '.join(methods)}"
+        for num, methods in sorted(methods_of.items(), reverse=True)
+    ]
+    return f"We ran {'; '.join(told)}."
+
+
+def beta_2_of(cells: Sequence[Cell]) -> str:
+    ratios = [
+        at_papers_beta(cell.level, cell.problem) / cell.paper
+        for cell in cells
+        if cell.method == "ucb"
+    ]
+    num = sum(is_within(ratio, FAR) for ratio in ratios)
+    told = "are" if num == len(ratios) else f"but {len(ratios) - num} are"
+    return f"{told} within {FAR:g} times"
+
+
+def single_runs(cells: Sequence[Cell]) -> str:
+    """Return how far single runs are off where there are several."""
+    ratios = [
+        final / cell.paper
+        for cell in cells
+        for final in cell.finals
+        if len(cell.finals) > 1
+    ]
+    several = [cell for cell in cells if len(cell.finals) > 1]
+    one = [cell for cell in cells if len(cell.finals) == 1]
+    num = sum(is_within(ratio, FAR) for ratio in ratios)
+    num_means, num_one = num_within(several, FAR), num_within(one, FAR)
+    widest = max(several, key=lambda cell: max(cell.finals) / min(cell.finals))
+    low, high = min(widest.finals), max(widest.finals)
+    return (
+        f"How much one seed says: of the {len(ratios)} single runs of the methods with "
+        f"several seeds {num} ({num / len(ratios):.0%}) are within {FAR:g} times, of "
+        f"their {len(several)} means {num_means} ({num_means / len(several):.0%}), and "
+        f"of the {len(one)} cells with one seed {num_one} ({num_one / len(one):.0%}). "
+        f"The seeds differ most with `{widest.method}` on {widest.problem} at Level "
+        f"{widest.level}: from {number(low)} to {number(high)}."
+    )
+
+
+def counts_table(cells: Sequence[Cell]) -> list[str]:
+    within = ", ".join(f"{most:g}" for most in FACTORS)
+    lines = [
+        f"Cells within {within} times the paper's, of how many.",
+        "",
+        "| method | seeds | Level 1 | Level 2 | Level 3 | all levels |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for method in METHODS:
+        lines.append(
+            counts_row(f"`{method}`", [c for c in cells if c.method == method])
+        )
+    for several, name in ((True, "several seeds"), (False, "one seed")):
+        chosen = [c for c in cells if (len(c.finals) > 1) == several]
+        lines.append(counts_row(f"all with {name}", chosen))
+    return [*lines, counts_row("**all**", cells)]
+
+
+def counts_row(name: str, cells: Sequence[Cell]) -> str:
+    seeds = sorted({len(cell.finals) for cell in cells})
+    told = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    groups = [[c for c in cells if c.level == level] for level in LEVELS]
+    shown = [
+        f"{', '.join(str(num_within(group, most)) for most in FACTORS)} of {len(group)}"
+        for group in (*groups, cells)
+    ]
+    return f"| {name} | {told} | {' | '.join(shown)} |"
+
+
+def far_row(cell: Cell) -> str:
+    return (
+        f"| `{cell.method}` | {cell.level} | {cell.problem} | {number(cell.mean)} | "
+        f"{len(cell.finals)} | {number(cell.paper)} | {factor(cell.ratio)} | "
+        f"{what_is_known(cell)} |"
+    )
+
+
+def what_is_known(cell: Cell) -> str:
+    known = KNOWN[cell.method].short if cell.method in KNOWN else UNKNOWN
+    if (cell.method, cell.level, cell.problem) in RUN_AS_THE_PAPERS:
+        known += ", [run](" + MEASURED + ") in this cell"
+    elif cell.method == "ucb":
+        ratio = at_papers_beta(cell.level, cell.problem) / cell.paper
+        known += f": at 2 it is {factor(ratio)} ([both betas]({BOTH_BETAS}))"
+    elif cell.method in KNOWN:
+        known += ", not measured"
+    return known if len(cell.finals) > 1 else f"{known}; one seed"
+
+
+def ratios_table(cells: Sequence[Cell], level: int) -> list[str]:
+    """Return the heading and the ratios of a level, those outside in bold."""
+    there = {(c.problem, c.method): c for c in cells if c.level == level}
+    problems = dict.fromkeys(problem for problem, _ in there)
+    lines = [
+        "",
+        f"## Ours / paper, Level {level}",
+        "",
+        f"Bold where outside {FAR:g} times.",
+        "",
+        "| function | " + " | ".join(METHODS) + " |",
+        "|---|" + "---:|" * len(METHODS),
+    ]
+    for problem in problems:
+        row = [there.get((problem, method)) for method in METHODS]
+        lines.append(f"| {problem} | {' | '.join(map(shown_ratio, row))} |")
+    return lines
+
+
+def shown_ratio(cell: Cell | None) -> str:
+    if cell is None:
+        return "-"
+    text = factor(cell.ratio)
+    return text if cell.is_within(FAR) else f"**{text}**"
+
+
+def num_within(cells: Sequence[Cell], most: float) -> int:
+    return sum(cell.is_within(most) for cell in cells)
+
+
+def is_within(ratio: float, most: float) -> bool:
+    return 1.0 / most <= ratio <= most
+
+
+def at_papers_beta(level: int, problem: str) -> float:
+    """Return our mean final regret of plain `ucb` at beta 2."""
+    return float(np.mean(beta_2_finals()[f"ucb-beta2-level{level}"][problem]))
+
+
+@cache
+def beta_2_finals() -> dict[str, dict[str, list[float]]]:
+    text = (RESULTS / "faithfulness.json").read_text(encoding="utf-8")
+    return json.loads(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
