@@ -49,7 +49,7 @@ class Difference(NamedTuple):
 KNOWN = {
     "ts": Difference(
         "another rule",
-        "The paper's column picks among 1000 Sobol points, `ts-grid` here "
+        "The paper's column picks among 1000 Sobol points: `ts-grid` here "
         f"([A18]({ASSUMPTIONS}), [B6]({COMPARED})). What that makes of the regret was "
         "not measured.",
     ),
@@ -60,20 +60,20 @@ KNOWN = {
     ),
     "fts": Difference(
         "another variant",
-        f"The paper's column is `fts-as-run` here ([B1]({COMPARED})). What that makes "
-        "of the regret was not measured.",
+        f"The paper's column is presumably `fts-as-run` ([B1]({COMPARED})). What "
+        "that makes of the regret was not measured.",
     ),
     "fts-de": Difference(
         "another variant",
-        f"The paper's column is `fts-de-as-run` here ([B9]({COMPARED})). It was run on "
-        "Levy and Sphere at Level 2, one seed each, and ended near the paper's values "
-        f"([compared methods]({MEASURED})); what it makes of other cells was not "
+        f"The paper's column is presumably `fts-de-as-run` ([B9]({COMPARED})). It was "
+        "run on Levy and Sphere at Level 2, one seed each, and ended near the "
+        f"paper's values ([compared methods]({MEASURED})); what it makes of other cells was not "
         "measured.",
     ),
     "cgp-ts": Difference(
         "another rule",
-        f"The paper's column is `cgp-ts-grid` here ([B5, B6]({COMPARED})). What that "
-        "makes of the regret was not measured.",
+        f"The paper's column is presumably `cgp-ts-grid` ([B5, B6]({COMPARED})). "
+        "What that makes of the regret was not measured.",
     ),
     "guide-nei": Difference(
         "another estimate",
@@ -112,7 +112,7 @@ class Cell(NamedTuple):
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("pack", type=Path, nargs="?", default=PACK)
     parser.add_argument("--out", type=Path, help="folder; the pack's own by default")
     given = parser.parse_args()
@@ -151,8 +151,9 @@ def page(cells: Sequence[Cell]) -> list[str]:
     return [
         "# The paper's cells, one by one",
         "",
-        f"**Of {len(cells)} final regrets, as multiples of the paper's or the other way "
-        f"round: {counts}.** Outside {FAR:g} are {len(far)}: {', '.join(by_method)}.",
+        f"**Of {len(cells)} final regrets, as multiples of the paper's or the other "
+        f"way round: {counts}.** Outside {FAR:g} are {len(far)}: "
+        f"{', '.join(by_method)}.",
         "",
         "Written by `python scripts/paper_cells.py` from the runs of the "
         "[main study](report.md). A cell is a method on a function at a level; its "

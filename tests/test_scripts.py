@@ -465,6 +465,19 @@ def test_the_published_judgement_is_what_the_runs_say(
     assert (tmp_path / "judgement.md").read_text() == published
 
 
+def test_the_published_cells_are_what_the_runs_say(run, tmp_path):
+    run("scripts/paper_cells.py", "--out", tmp_path)
+    text = (tmp_path / "cells.md").read_text()
+    assert text == (ROOT / "docs/results/main/cells.md").read_text()
+    # Twelve methods on twelve functions: every cell of the paper is there.
+    for level in (1, 2, 3):
+        part = text.partition(f"## Ours / paper, Level {level}\n")[2].partition("## ")[
+            0
+        ]
+        assert [len(row) for row in rows(part)] == [13] * 12
+    assert "-" not in {cell for row in rows(text) for cell in row}
+
+
 def test_judge_hostile_by_hand(monkeypatch):
     """Two functions, two seeds: what packets cost and liars leave."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
