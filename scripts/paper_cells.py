@@ -67,8 +67,8 @@ KNOWN = {
         "another variant",
         f"The paper's column is presumably `fts-de-as-run` ([B9]({COMPARED})). It was "
         "run on Levy and Sphere at Level 2, one seed each, and ended near the "
-        f"paper's values ([compared methods]({MEASURED})); what it makes of other cells was not "
-        "measured.",
+        f"paper's values ([compared methods]({MEASURED})); what it makes of other "
+        "cells was not measured.",
     ),
     "cgp-ts": Difference(
         "another rule",
