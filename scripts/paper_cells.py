@@ -13,7 +13,7 @@ are read from docs/results/faithfulness.json.
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -21,9 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from guidefbo.experiments.results import read_study
+from guidefbo.metrics.ranks import average_ranks
 from guidefbo.reports.formats import factor, number
 from guidefbo.reports.frame import View, lay_out
-from guidefbo.reports.paper import BETA_REMARK, METHODS
+from guidefbo.reports.paper import BETA_REMARK, METHODS, published_rank
 from guidefbo.reports.sections.regret import papers_regret
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -93,13 +94,16 @@ class Cell(NamedTuple):
     method: str
     level: int
     problem: str
-    finals: tuple[float, ...]
+    finals: Mapping[int, float]
+    """By seed."""
+    starts: Mapping[int, float]
+    """Regrets after the initial design, before any method acts, by seed."""
     paper: float
 
     @property
     def mean(self) -> float:
         """Ours."""
-        return float(np.mean(self.finals))
+        return float(np.mean(list(self.finals.values())))
 
     @property
     def ratio(self) -> float:
@@ -132,10 +136,21 @@ def read_cells(pack: Path) -> list[Cell]:
         for who in view.contenders:
             for problem in view.problems:
                 paper = papers_regret(conditions, problem, who)
-                finals = tuple(view.finals(problem, who).values())
-                if paper is not None and finals:
-                    level = int(str(conditions.level))
-                    found.append(Cell(who.method, level, problem, finals, paper))
+                curves = {
+                    int(str(seed)): curve
+                    for seed, curve in view.curves(problem, who).items()
+                }
+                if paper is not None and curves:
+                    found.append(
+                        Cell(
+                            method=who.method,
+                            level=int(str(conditions.level)),
+                            problem=problem,
+                            finals={s: float(c[-1]) for s, c in curves.items()},
+                            starts={s: float(c[0]) for s, c in curves.items()},
+                            paper=paper,
+                        )
+                    )
     return sorted(found, key=lambda cell: (METHODS.index(cell.method), cell.level))
 
 
@@ -183,6 +198,8 @@ def page(cells: Sequence[Cell]) -> list[str]:
         "| method | level | function | ours | seeds | paper | ours / paper | known |",
         "|---|---:|---|---:|---:|---:|---:|---|",
         *map(far_row, far),
+        "",
+        *ranks_table(cells),
         *(line for level in LEVELS for line in ratios_table(cells, level)),
     ]
 
@@ -216,23 +233,29 @@ def single_runs(cells: Sequence[Cell]) -> str:
     ratios = [
         final / cell.paper
         for cell in cells
-        for final in cell.finals
+        for final in cell.finals.values()
         if len(cell.finals) > 1
     ]
     several = [cell for cell in cells if len(cell.finals) > 1]
     one = [cell for cell in cells if len(cell.finals) == 1]
     num = sum(is_within(ratio, FAR) for ratio in ratios)
     num_means, num_one = num_within(several, FAR), num_within(one, FAR)
-    widest = max(several, key=lambda cell: max(cell.finals) / min(cell.finals))
-    low, high = min(widest.finals), max(widest.finals)
+    widest = max(several, key=lambda cell: spread(cell.starts))
+    starts = ", ".join(f"{number(v)} (seed {k})" for k, v in widest.starts.items())
     return (
         f"How much one seed says: of the {len(ratios)} single runs of the methods with "
         f"several seeds {num} ({num / len(ratios):.0%}) are within {FAR:g} times, of "
         f"their {len(several)} means {num_means} ({num_means / len(several):.0%}), and "
         f"of the {len(one)} cells with one seed {num_one} ({num_one / len(one):.0%}). "
-        f"The seeds differ most with `{widest.method}` on {widest.problem} at Level "
-        f"{widest.level}: from {number(low)} to {number(high)}."
+        "Tasks differ from seed to seed before any method acts: most on "
+        f"{widest.problem} at Level {widest.level}, where `{widest.method}` has a "
+        f"regret of {starts} after the initial design."
     )
+
+
+def spread(values: Mapping[int, float]) -> float:
+    """Return the largest over the smallest."""
+    return max(values.values()) / min(values.values())
 
 
 def counts_table(cells: Sequence[Cell]) -> list[str]:
@@ -282,6 +305,34 @@ def what_is_known(cell: Cell) -> str:
     elif cell.method in KNOWN:
         known += ", not measured"
     return known if len(cell.finals) > 1 else f"{known}; one seed"
+
+
+def ranks_table(cells: Sequence[Cell]) -> list[str]:
+    """Return average ranks by the seed that all methods have."""
+    seed = min(s for s in cells[0].finals if all(s in c.finals for c in cells))
+    ranks: dict[int, list[float]] = {}
+    for level in LEVELS:
+        there = {(c.problem, c.method): c for c in cells if c.level == level}
+        problems = dict.fromkeys(problem for problem, _ in there)
+        regrets = [[there[p, m].finals[seed] for m in METHODS] for p in problems]
+        ranks[level] = average_ranks(np.array(regrets)).tolist()
+    lines = [
+        f"## Average ranks with seed {seed} alone",
+        "",
+        "The ranks of the [report](report.md#average-ranks) put means over three seeds "
+        "beside single runs. Here all methods have the same tasks and one seed; in "
+        "brackets the paper's ranks.",
+        "",
+        "| method | Level 1 | Level 2 | Level 3 |",
+        "|---|---:|---:|---:|",
+    ]
+    for k, method in enumerate(METHODS):
+        shown = [
+            f"{ranks[level][k]:.2f} ({published_rank(level, method):.2f})"
+            for level in LEVELS
+        ]
+        lines.append(f"| `{method}` | {' | '.join(shown)} |")
+    return lines
 
 
 def ratios_table(cells: Sequence[Cell], level: int) -> list[str]:
