@@ -98,7 +98,7 @@ def _off_centre(
     value: float,
     error: float,
     *,
-    study: str = "shape",
+    study: str = "shape-robust",
     noise: str = "",
 ) -> Figure:
     return Figure(
