@@ -65,8 +65,8 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "shape": METHODS,
     "shape-degrees": METHODS,
     "shape-hostile": METHODS,
-    "shape-robust": METHODS,
-    "shape-robust-hostile": METHODS,
+    "shape-screened": METHODS,
+    "shape-screened-hostile": METHODS,
     "similarity": ("core", "metrics", "problems"),
 }
 """Table, or folder of a study -> what it measures."""

@@ -48,8 +48,8 @@ def test_the_page_is_that_of_the_module(script):
     [
         ("consensus/judgement.md", "| 3 | 0.80 | 0.90 | 1.12 (log"),
         ("consensus-groups.md", "geometric mean** | 1.00 | 0.65 | 0.46 |"),
-        ("shape-robust/judgement.md", "| 3 | no function worse than alone | | none is |"),
-        ("shape-robust/judgement.md", "| 3 | `trend-nei` | 3 | 0.97 (-0.03 ± 0.03) |"),
+        ("shape/judgement.md", "| 3 | no function worse than alone | | none is |"),
+        ("shape/judgement.md", "| 3 | `trend-nei` | 3 | 0.97 (-0.03 ± 0.03) |"),
     ],
 )
 def test_what_the_page_says_in_words_is_on_its_pages(page, says):

@@ -446,12 +446,12 @@ def test_fts_de_regions(run):
     ("script", "study", "words"),
     [
         ("scripts/judge_shape.py", "shape", []),
-        ("scripts/judge_shape.py", "shape-robust", []),
+        ("scripts/judge_shape.py", "shape-screened", []),
         ("scripts/judge_hostile.py", "shape-hostile", []),
         (
             "scripts/judge_hostile.py",
-            "shape-robust-hostile",
-            ["--default", "robust"],
+            "shape-screened-hostile",
+            ["--default", "screened"],
         ),
         ("scripts/judge_consensus.py", "consensus", []),
     ],
@@ -496,7 +496,7 @@ def test_judge_hostile_by_hand(monkeypatch):
         for problem in ("levy", "sphere")
     }
     text = "\n".join(judge.judgement(runs))
-    cells = {row[2] if row[1] == "screened" else row[1]: row[2:] for row in rows(text)}
+    cells = {row[2] if row[1] == "robust" else row[1]: row[2:] for row in rows(text)}
     assert cells["random"][1].startswith("1.05 ")
     assert cells["random"][-2:] == ["1.1", "yes"]
     assert cells["adaptive"][1].startswith("1.21 ")
@@ -505,8 +505,8 @@ def test_judge_hostile_by_hand(monkeypatch):
     # log 0.6 / log 0.5 and log 0.8 / log 0.5 of the gain.
     assert cells["corner"][-3:] == ["74%", "70%", "yes"]
     assert cells["hide"][-3:] == ["32%", "70%", "**no**"]
-    before = "\n".join(judge.judgement(runs, "robust"))
-    assert before == text.replace("| screened |", "| robust |")
+    since = "\n".join(judge.judgement(runs, "screened"))
+    assert since == text.replace("| robust |", "| screened |")
 
 
 def test_judge_conditions_by_hand(monkeypatch):

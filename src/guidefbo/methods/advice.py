@@ -98,7 +98,7 @@ def _off_centre(
     value: float,
     error: float,
     *,
-    study: str = "shape-robust",
+    study: str = "shape",
     noise: str = "",
 ) -> Figure:
     return Figure(
