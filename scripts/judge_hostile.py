@@ -62,7 +62,8 @@ def main() -> int:
         help="pooling of the variants that name none, at the time of the runs",
     )
     given = parser.parse_args()
-    text = "\n".join(judgement(read_runs(given.pack), given.default)) + "\n"
+    runs, study = read_runs(given.pack), given.pack.parent.name
+    text = "\n".join(judgement(runs, study, given.default)) + "\n"
     out = given.out or given.pack.parent
     (out / "judgement.md").write_text(text, encoding="utf-8")
     print(text)
@@ -101,14 +102,14 @@ def log_ratios(runs: Runs, one: str, other: str, level: int, field: str) -> Rati
     return ratios
 
 
-def judgement(runs: Runs, default: str = POOLINGS[0]) -> list[str]:
-    """Return the lines of the document."""
+def judgement(runs: Runs, study: str, default: str = POOLINGS[0]) -> list[str]:
+    """Return the lines of the document on the runs of a study."""
     seeds = sorted({seed for by_seed in runs.values() for seed in by_seed})
     return [
         "# Shape among liars and under hostile packets, judged",
         "",
         "Written by `python scripts/judge_hostile.py` from the runs of the study "
-        f"`shape-hostile`: seeds {', '.join(map(str, seeds))}, tasks off the centre of "
+        f"`{study}`: seeds {', '.join(map(str, seeds))}, tasks off the centre of "
         "the box (common shift 0.3), noise 0.1, regrets against the best points inside "
         "the box. Paired by function and seed, geometric means; in brackets the "
         "logarithm with its standard error over functions.",

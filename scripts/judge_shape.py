@@ -52,7 +52,7 @@ def main() -> int:
     parser.add_argument("pack", type=Path, nargs="?", default=PACK)
     parser.add_argument("--out", type=Path, help="folder; the pack's own by default")
     given = parser.parse_args()
-    text = "\n".join(judgement(read_curves(given.pack))) + "\n"
+    text = "\n".join(judgement(read_curves(given.pack), given.pack.parent.name)) + "\n"
     out = given.out or given.pack.parent
     (out / "judgement.md").write_text(text, encoding="utf-8")
     print(text)
@@ -87,13 +87,13 @@ def log_ratios(curves: Curves, ours: str, theirs: str, level: int) -> Ratios:
     return ratios
 
 
-def judgement(curves: Curves) -> list[str]:
-    """Return the lines of the document."""
+def judgement(curves: Curves, study: str) -> list[str]:
+    """Return the lines of the document on the runs of a study."""
     lines = [
         "# Shape, judged",
         "",
         "Written by `python scripts/judge_shape.py` from the runs of the study "
-        f"`shape`: "
+        f"`{study}`: "
         f"{seeds_of(curves)}, tasks off the centre of the box (common shift 0.3), "
         "noise 0.1. Ratios of final regrets, paired by function and seed, geometric "
         "means; in brackets the logarithm with its standard error over functions. At "

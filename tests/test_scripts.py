@@ -495,7 +495,7 @@ def test_judge_hostile_by_hand(monkeypatch):
         for variant, end in ends.items()
         for problem in ("levy", "sphere")
     }
-    text = "\n".join(judge.judgement(runs))
+    text = "\n".join(judge.judgement(runs, "shape-hostile"))
     cells = {row[2] if row[1] == "robust" else row[1]: row[2:] for row in rows(text)}
     assert cells["random"][1].startswith("1.05 ")
     assert cells["random"][-2:] == ["1.1", "yes"]
@@ -505,7 +505,7 @@ def test_judge_hostile_by_hand(monkeypatch):
     # log 0.6 / log 0.5 and log 0.8 / log 0.5 of the gain.
     assert cells["corner"][-3:] == ["74%", "70%", "yes"]
     assert cells["hide"][-3:] == ["32%", "70%", "**no**"]
-    since = "\n".join(judge.judgement(runs, "screened"))
+    since = "\n".join(judge.judgement(runs, "shape-hostile", "screened"))
     assert since == text.replace("| robust |", "| screened |")
 
 
