@@ -96,7 +96,7 @@ def imagine(gp: GaussianProcess, data: Dataset, missing: Missing) -> GaussianPro
 def believe(gp: GaussianProcess, X: Points, values: Values) -> GaussianProcess:
     """Return a posterior that takes values at the rows of X for observed."""
     nugget = np.full(len(X), NUGGET * gp.hyper.outputscale)
-    return GaussianProcess.condition(
+    return GaussianProcess.to_be_conditioned(
         np.vstack([gp.X, X]),
         np.concatenate([gp.y, values]),
         gp.hyper,

@@ -11,8 +11,10 @@ References:
     Rasmussen and Williams, Gaussian Processes for Machine Learning, algorithm 2.1.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Self
+from functools import cache, partial
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +65,15 @@ class Hyperparameters:
     """Variance of one observation's noise, where it has none of its own."""
 
 
+class Solution(NamedTuple):
+    """What predictions are made of."""
+
+    factor: Factor
+    """L."""
+    alpha: Values
+    """K^-1 (y - m)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianProcess:
     """A Matern-5/2 Gaussian process conditioned on private observations."""
@@ -73,10 +84,8 @@ class GaussianProcess:
     """Observed values."""
     hyper: Hyperparameters
     """Fitted hyperparameters."""
-    factor: Factor
-    """L."""
-    alpha: Values
-    """K^-1 (y - m)."""
+    solution: Callable[[], Solution]
+    """Gives L and K^-1 (y - m); they may be made when they are first asked for."""
     scaled: Points
     """X divided by the lengthscales."""
     norms: Values
@@ -105,26 +114,44 @@ class GaussianProcess:
             hyper: Fitted hyperparameters.
             noise: Variance of each observation; None: the common one.
         """
+        gp = cls.to_be_conditioned(X, y, hyper, noise)
+        gp.solution()
+        return gp
+
+    @classmethod
+    def to_be_conditioned(
+        cls,
+        X: Points,
+        y: Values,
+        hyper: Hyperparameters,
+        noise: Values | None = None,
+    ) -> Self:
+        """Return the same posterior, whose equations are solved when it is used.
+
+        For models that take its data and no prediction of it.
+        """
         if noise is None:
             noise = np.full(len(X), hyper.noise_variance)
-        q = squared_distances(X, X, hyper.lengthscales)
-        K = matern52_over(q, hyper.outputscale)
-        K.flat[:: len(X) + 1] += noise
-        L = factorise(K, overwrite=True)
-        # Of many observations these matrices are large.
-        del q, K
-        factor = Factor.of(L)
         Z = X / hyper.lengthscales
         return cls(
             X=X,
             y=y,
             hyper=hyper,
-            factor=factor,
-            alpha=factor.solve(y - hyper.mean),
+            solution=cache(partial(_solve, X, y, hyper, noise)),
             scaled=Z,
             norms=np.einsum("ij,ij->i", Z, Z),
             noise=noise,
         )
+
+    @property
+    def factor(self) -> Factor:
+        """L."""
+        return self.solution().factor
+
+    @property
+    def alpha(self) -> Values:
+        """K^-1 (y - m)."""
+        return self.solution().alpha
 
     @property
     def dim(self) -> int:
@@ -243,3 +270,15 @@ class GaussianProcess:
         """Return the mean at distances q, (b, n)."""
         k = matern52(q, self.hyper.outputscale)
         return self.hyper.mean + k @ self.alpha  # E02
+
+
+def _solve(X: Points, y: Values, hyper: Hyperparameters, noise: Values) -> Solution:
+    """Return the factor of the observations' covariance, and what it makes of them."""
+    q = squared_distances(X, X, hyper.lengthscales)
+    K = matern52_over(q, hyper.outputscale)
+    K.flat[:: len(X) + 1] += noise
+    L = factorise(K, overwrite=True)
+    # Of many observations these matrices are large.
+    del q, K
+    factor = Factor.of(L)
+    return Solution(factor, factor.solve(y - hyper.mean))

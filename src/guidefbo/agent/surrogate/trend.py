@@ -26,6 +26,7 @@ References:
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -41,6 +42,7 @@ from guidefbo.agent.surrogate.factor import Factor
 from guidefbo.agent.surrogate.gp import (
     GaussianProcess,
     Hyperparameters,
+    Solution,
     conditional_std,
 )
 from guidefbo.agent.surrogate.kernel import (
@@ -147,7 +149,7 @@ class TrendPosterior:
             kernel: k of the observed inputs, where it is at hand.
         """
         if hyper is not None:
-            gp = _rescaled(gp, hyper)
+            gp = GaussianProcess.to_be_conditioned(gp.X, gp.y, hyper, gp.noise)
         prior = TrendPrior.default(gp) if prior is None else prior
         F = prior.basis(gp.X)
         residual = gp.y - gp.hyper.mean - F @ prior.means
@@ -162,8 +164,7 @@ class TrendPosterior:
         rest = replace(
             gp,
             hyper=replace(gp.hyper, outputscale=s),
-            factor=factor,
-            alpha=alpha,
+            solution=partial(Solution, factor, alpha),
         )
         weights = prior.means + prior.variances * (F.T @ alpha)  # E83
         return cls(rest=rest, weights=weights, prior=prior)
@@ -434,33 +435,17 @@ def _factors(
     return [factorise(trend + share * kernel, overwrite=True) for share in shares]
 
 
-def _rescaled(gp: GaussianProcess, hyper: Hyperparameters) -> GaussianProcess:
-    """Return the process with other hyperparameters; its factor is to be made anew."""
-    Z = gp.X / hyper.lengthscales
-    return replace(gp, hyper=hyper, scaled=Z, norms=np.einsum("ij,ij->i", Z, Z))
-
-
 def observed_kernel(gp: GaussianProcess) -> Matrix:
     """Return k of the observed inputs, without noise."""
     return matern52_over(gp.distances(gp.X), gp.hyper.outputscale)
 
 
 def thinned(gp: GaussianProcess, max_points: int) -> GaussianProcess:
-    """Return the process with at most so many of its data, of evenly spread ranks.
-
-    Where some are left out, its factor is to be made anew.
-    """
+    """Return the process with at most so many of its data, of evenly spread ranks."""
     if len(gp.y) <= max_points:
         return gp
     ranks = np.linspace(0, len(gp.y) - 1, max_points).round().astype(np.intp)
     kept = np.sort(np.argsort(gp.y, kind="stable")[ranks])
-    return replace(
-        gp,
-        X=gp.X[kept],
-        y=gp.y[kept],
-        scaled=gp.scaled[kept],
-        alpha=gp.alpha[kept],
-        factor=replace(gp.factor, matrix=gp.factor.matrix[np.ix_(kept, kept)]),
-        norms=gp.norms[kept],
-        noise=gp.noise[kept],
+    return GaussianProcess.to_be_conditioned(
+        gp.X[kept], gp.y[kept], gp.hyper, gp.noise[kept]
     )

@@ -17,13 +17,14 @@ References:
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
 from scipy.special import ndtri
 
 from guidefbo.agent.surrogate.fantasies import LocalFantasies
-from guidefbo.agent.surrogate.gp import GaussianProcess, conditional_std
+from guidefbo.agent.surrogate.gp import GaussianProcess, Solution, conditional_std
 from guidefbo.agent.surrogate.kernel import matern52, matern52_with_slope
 from guidefbo.agent.surrogate.linalg import factorise, invert_factor
 from guidefbo.agent.surrogate.posterior import (
@@ -158,7 +159,7 @@ class ConstrainedPosterior:
         gp, n = self.average, self.num_observed
         y = np.concatenate([gp.y[:n], self.pseudo_values[:, 0]])
         alpha = gp.factor.solve(y - gp.hyper.mean)
-        return replace(gp, y=y, alpha=alpha)  # E60
+        return replace(gp, y=y, solution=partial(Solution, gp.factor, alpha))  # E60
 
     def _predict(self, q: Matrix) -> tuple[Values, Values]:
         gp = self.average

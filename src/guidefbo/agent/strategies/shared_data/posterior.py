@@ -21,6 +21,7 @@ References:
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -31,7 +32,7 @@ from guidefbo.agent.paths.path import FeaturePath
 from guidefbo.agent.strategies.shared_data.pool import Pool
 from guidefbo.agent.surrogate.factor import Factor
 from guidefbo.agent.surrogate.fantasies import NUGGET, LocalFantasies, draw_values
-from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
+from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters, Solution
 from guidefbo.agent.surrogate.kernel import matern52, squared_distances
 from guidefbo.agent.surrogate.linalg import factorise, invert_factor
 from guidefbo.agent.surrogate.posterior import FantasyMoments, Moments, SamplePath
@@ -100,8 +101,11 @@ class SharedPosterior:
             X=pool.X,
             y=pool.y,
             hyper=replace(hyper, mean=float(best.constants[0])),
-            factor=Factor(matrix=L_inv * c, is_inverse=True),
-            alpha=c * (L_inv.T @ best.residual),  # E100
+            solution=partial(
+                Solution,
+                factor=Factor(matrix=L_inv * c, is_inverse=True),
+                alpha=c * (L_inv.T @ best.residual),  # E100
+            ),
             scaled=Z,
             norms=np.einsum("ij,ij->i", Z, Z),
             noise=pool.noise,

@@ -10,7 +10,7 @@ are then evaluated again with the plain sum.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ Rows: TypeAlias = NDArray[np.floating[Any]]
 
 _PAIRS_AT_ONCE = 20_000
 """Member pairs measured together: the working arrays stay in the cache."""
+
+_ASKERS_AT_ONCE = 64
+"""Groups whose products are made before the ends that they name are measured."""
 
 _PRODUCT_WORK = 1_000_000
 """Multiplications in one matrix product: it stays in the cache."""
@@ -56,6 +59,17 @@ class Groups:
     """See `left`."""
     blur: float
     """How far that product may be from the plain sum, twice."""
+
+
+class _Ends(NamedTuple):
+    """Members of two groups that are, within rounding, the farthest from each other."""
+
+    first: Indices
+    """A member of the one group."""
+    second: Indices
+    """A member of the other."""
+    pair: Indices
+    """Which pair of groups they span."""
 
 
 def squared_distance(first: Reals, second: Reals) -> Reals:
@@ -170,10 +184,24 @@ def _measure(
     heavy = np.add.reduceat(work, opens) > _WORTH_A_PRODUCT
     light = np.flatnonzero(~np.repeat(heavy, counts))
     found[light] = _pair_by_pair(groups, first[light], second[light], most[light])
+    waiting: list[_Ends] = []
     for at, count in zip(opens[heavy], counts[heavy], strict=True):
         part = slice(at, at + count)
-        found[part] = _by_product(groups, int(first[at]), second[part], most[part])
+        is_near, ends = _by_product(groups, int(first[at]), second[part], most[part])
+        found[part] = np.where(is_near, 0.0, np.inf)
+        waiting.append(ends._replace(pair=at + ends.pair))
+        if len(waiting) == _ASKERS_AT_ONCE:
+            _widen(found, groups, waiting)
+            waiting = []
+    _widen(found, groups, waiting)
     return found
+
+
+def _widen(found: Reals, groups: Groups, waiting: list[_Ends]) -> None:
+    """Raise the span of each pair to the exact distance of its ends."""
+    if waiting:
+        i, j, pair = (np.concatenate(part) for part in zip(*waiting, strict=True))
+        np.maximum.at(found, pair, _paired(groups.columns, i, j))
 
 
 def _portions(work: Indices) -> Iterator[slice]:
@@ -218,8 +246,10 @@ def _pair_by_pair(
     return found
 
 
-def _by_product(groups: Groups, a: int, partners: Indices, most: Reals) -> Reals:
-    """Return the squared spans of group `a` to its `partners`."""
+def _by_product(
+    groups: Groups, a: int, partners: Indices, most: Reals
+) -> tuple[NDArray[np.bool_], _Ends]:
+    """Return which partners may be within `most` of group `a`, and their ends."""
     size = groups.size[partners]
     opens = np.cumsum(size) - size
     shift = np.repeat(groups.start[partners] - opens, size)
@@ -230,23 +260,17 @@ def _by_product(groups: Groups, a: int, partners: Indices, most: Reals) -> Reals
     for part, _, piece in _products(left, right):
         np.maximum(about[part], piece.max(axis=0), out=about[part])
     largest = np.maximum.reduceat(about, opens)
-    found = np.full(partners.size, np.inf)
-    near = np.flatnonzero(largest <= most + groups.blur)
-    if not near.size:
-        return found
-    least = np.full(partners.size, np.inf)
-    least[near] = largest[near] - groups.blur
-    least = np.repeat(least, size)
+    is_near = largest <= most + groups.blur
+    least = np.repeat(np.where(is_near, largest - groups.blur, np.inf), size)
     close = np.flatnonzero(about >= least)
-    exact = np.zeros(close.size)
+    rows, columns = [close[:0]], [close[:0]]
     for part, row, piece in _products(left, right.take(close, axis=0)):
         i, j = np.nonzero(piece >= least[close[part]])
-        distance = _paired(
-            groups.columns, mine.start + row + i, members[close[part][j]]
-        )
-        np.maximum.at(exact[part], j, distance)
-    found[near] = np.maximum.reduceat(exact, np.searchsorted(close, opens[near]))
-    return found
+        rows.append(mine.start + row + i)
+        columns.append(close[part][j])
+    column = np.concatenate(columns)
+    pair = np.searchsorted(opens, column, side="right") - 1
+    return is_near, _Ends(np.concatenate(rows), members[column], pair)
 
 
 def _products(left: Rows, right: Rows) -> Iterator[tuple[slice, int, Rows]]:
