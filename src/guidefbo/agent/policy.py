@@ -24,10 +24,12 @@ from guidefbo.agent.decision.search import (
 )
 from guidefbo.agent.decision.steep import maximise_steep
 from guidefbo.agent.missing import Missing, imagine
+from guidefbo.agent.record import Forecast, Forecasts
 from guidefbo.agent.side import (
     AgentSide,
     Aiming,
     Alone,
+    Foretelling,
     Judging,
     Pointing,
     Starting,
@@ -94,18 +96,39 @@ class Policy:
         """Raise `WireError` if a packet does not fit the method or the space."""
         self.side.check(packet, self.domain.dim)
 
-    def aim(self, study: Callable[[], Any], packet: Any) -> Any:
+    def aim(self, study: Callable[[], Any], packet: Any, *, record: float = 0.0) -> Any:
         """Return what a packet comes to in the light of the own data.
 
         Args:
             study: Gives the insight into them; not called where it is of no use.
             packet: What the server sent, or None.
+            record: How the others have foretold results; see `agent.record`.
         """
         if packet is None and isinstance(self.side, Alone):
             packet = self.side.nothing
         if packet is None or not isinstance(self.side, Aiming):
             return packet
-        return self.side.aimed(study(), packet)
+        aimed = self.side.aimed(study(), packet)
+        if record < 0.0 and isinstance(self.side, Foretelling):
+            return self.side.recalled(aimed, record)
+        return aimed
+
+    def forecasts(self, fitted: Fitted, aimed: Any, x: Point) -> Forecasts | None:
+        """Return what is expected of a result, None where models are not compared.
+
+        Args:
+            fitted: Posterior, data and their units.
+            aimed: What `aim` made of a packet, or None.
+            x: Where the result will be from.
+        """
+        if aimed is None or not isinstance(self.side, Foretelling):
+            return None
+        found = self.side.forecasts(aimed, x)
+        if found is None:
+            return None
+        means, stds = fitted.units.normal_to_site(*np.transpose(found))
+        others, alone = map(Forecast, means.tolist(), stds.tolist())
+        return Forecasts(others=others, alone=alone)
 
     @property
     def models(self) -> Mapping[str, str]:

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from guidefbo.agent.dataset import Dataset
-from guidefbo.core.arrays import Points
+from guidefbo.core.arrays import Point, Points
 from guidefbo.core.streams import Address
 from guidefbo.wire.envelope import Message
 
 if TYPE_CHECKING:
+    from guidefbo.agent.record import Forecasts
     from guidefbo.agent.surrogate.gp import GaussianProcess
     from guidefbo.agent.surrogate.posterior import Posterior
 
@@ -130,6 +131,31 @@ class Judging(Aiming, Protocol):
 
         Args:
             aimed: What `aimed` made of the packet.
+        """
+        ...
+
+
+@runtime_checkable
+class Foretelling(Judging, Protocol):
+    """A strategy whose models are judged by what they foretold as well."""
+
+    def forecasts(self, aimed: Any, x: Point) -> "Forecasts | None":
+        """Return what is expected of a result, in units of the model.
+
+        None where there are no two models to compare.
+
+        Args:
+            aimed: What `aimed` made of the packet.
+            x: Where the result will be from.
+        """
+        ...
+
+    def recalled(self, aimed: Any, record: float) -> Any:
+        """Return the same with the record of former forecasts taken into account.
+
+        Args:
+            aimed: What `aimed` made of the packet.
+            record: Of the others' model, at most zero; see `agent.record`.
         """
         ...
 

@@ -75,6 +75,14 @@ class Units:
         depth = np.clip((self.knee - t) / self.reach, 0.0, LARGEST_EXPONENT)
         return np.where(t < self.knee, self.knee - self.reach * np.expm1(depth), t)
 
+    def normal_to_site(self, mean: Values, std: Values) -> tuple[Values, Values]:
+        """Return a normal distribution of the model in units of the site.
+
+        As if the transformation were straight around its mean.
+        """
+        middle = self.to_site(mean)
+        return middle, std / self.slope(middle)
+
     def slope(self, y: Values) -> Values:
         """Return what a small difference at y becomes in the model, per unit."""
         depth = np.maximum(self.knee - y, 0.0) / self.reach

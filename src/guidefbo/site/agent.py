@@ -184,6 +184,15 @@ class Agent:
         return tuple(trial.id for trial in done if trial.id not in used)
 
     @property
+    def scores(self) -> tuple[float, ...]:
+        """By how much the others foretold each result better than the own data alone.
+
+        In logarithms of odds, at most 3 either way, in the order of telling; of methods
+        that compare models, and of questions that were run as they were asked.
+        """
+        return tuple(self._book.scores())
+
+    @property
     def t(self) -> int:
         """The round: results beyond the initial design, counted from 1."""
         return round_of(self._book, self._setup.num_initial)

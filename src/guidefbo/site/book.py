@@ -175,6 +175,22 @@ class Book:
         has_std = len(done) > 0 and not np.isnan(std).all()
         return Dataset(X=self.points(done), y=y, std=std if has_std else None)
 
+    def scores(self) -> list[float]:
+        """Return how the others foretold each result, in the order of telling.
+
+        Of questions that went with forecasts and were run as they were asked. A result
+        that is corrected keeps its place.
+        """
+        told = [
+            (trial.records[0].order, trial.basis.foretold.score(trial.value))
+            for trial in self.in_state(TrialState.DONE)
+            if trial.basis is not None
+            and trial.basis.foretold is not None
+            and trial.value is not None
+            and trial.as_run == trial.values
+        ]
+        return [score for _, score in sorted(told)]
+
     def slacks(self, outcome: Outcome) -> Dataset | None:
         """Return how far an outcome kept its limit, None where it was never measured.
 

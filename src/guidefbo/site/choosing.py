@@ -106,6 +106,9 @@ def _model_point(
         with suppress(*NUMERICAL):
             alone = decide(None)
     mean, std = learner.expects(x[None], setup.goal)
+    foretold = None
+    with suppress(*NUMERICAL):
+        foretold = learner.foretells(x, guidance, setup.goal)
     basis = Basis(
         mean=float(mean[0]),
         std=float(std[0]),
@@ -114,6 +117,7 @@ def _model_point(
         alone=None if alone is None else setup.space.from_unit(alone),
         odds=guidance.odds,
         told=book.num_told,
+        foretold=foretold,
     )
     is_finite = np.isfinite([basis.mean, basis.std]).all()
     return Chosen(x, Origin.MODEL, is_guided, basis if is_finite else None)

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import exp
 from typing import Any
 
 import numpy as np
 
+from guidefbo.agent.record import record_of
 from guidefbo.core.space.goal import SIGNS
 from guidefbo.core.space.overshoot import nearest
 from guidefbo.core.space.parameters import Choice, Parameter
@@ -70,6 +72,9 @@ class Help:
     """Results of guided questions."""
     alone: Surprise
     """Results of questions that the model asked without guidance."""
+    scores: tuple[float, ...] = ()
+    """By how much the others' model foretold each result better than the own data
+    alone, in logarithms of odds; in the order of telling."""
 
     def lines(self, labels: Labels) -> list[str]:
         """Return the same in sentences; none where nothing was ever held."""
@@ -78,6 +83,7 @@ class Help:
             *([] if self.held.verdict is None else [self.held.verdict]),
             *self._detour_line(labels),
             *self._surprise_line(),
+            *self._foretold_line(),
         ]
 
     def _held_line(self, labels: Labels) -> list[str]:
@@ -120,6 +126,19 @@ class Help:
             text += f"; asked alone: {self.alone}"
         return [text]
 
+    def _foretold_line(self) -> list[str]:
+        if not self.scores:
+            return []
+        num_better = sum(score > 0.0 for score in self.scores)
+        text = (
+            f"the others' model foretold {num_better} of {len(self.scores)} results "
+            "better than your own data alone would have"
+        )
+        record = record_of(self.scores)
+        if record < 0.0:
+            text += f"; what it missed counts against it, by odds of {exp(-record):.3g}"
+        return [text]
+
 
 def surprise_of(trial: Trial) -> float:
     """Return how much better a result was than expected, in standard deviations."""
@@ -154,6 +173,7 @@ def help_with(agent: Agent, held: Held) -> Help:
         ),
         guided=Surprise.of([t for t in done if t.guided]),
         alone=Surprise.of([t for t in done if not t.guided]),
+        scores=agent.scores,
     )
 
 

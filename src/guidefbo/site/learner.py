@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from guidefbo.agent.decision.feasible import Limits
 from guidefbo.agent.policy import Policy
+from guidefbo.agent.record import Forecasts, record_of
 from guidefbo.agent.surrogate.model import Fitted
-from guidefbo.core.arrays import Points, Values
+from guidefbo.core.arrays import Point, Points, Values
 from guidefbo.core.errors import NumericalError
 from guidefbo.core.space.goal import SIGNS
 from guidefbo.core.threads import single_blas_thread
@@ -76,7 +77,8 @@ class Learner:
         for known, aimed in self._aimed:
             if known is packet:
                 return aimed
-        aimed = self._policy.aim(self.study, packet)
+        record = record_of(self._book.scores())
+        aimed = self._policy.aim(self.study, packet, record=record)
         self._aimed.append((packet, aimed))
         return aimed
 
@@ -120,9 +122,22 @@ class Learner:
         """
         gp, _, units = self.fit()
         mean, std = gp.predict(X)
-        middle = units.to_site(mean)
         spread = np.sqrt(std**2 + gp.hyper.noise_variance)
-        return SIGNS[goal] * middle, spread / units.slope(middle)
+        middle, spread = units.normal_to_site(mean, spread)
+        return SIGNS[goal] * middle, spread
+
+    def foretells(self, x: Point, held: Guidance, goal: str) -> Forecasts | None:
+        """Return what two models expect of a result, in the site's units.
+
+        None where what is held is not compared with the own data.
+        """
+        if held.judgement is None:
+            return None
+        found = self._policy.forecasts(self.fit(), self.aim(held.packet), x)
+        if found is None or not np.isfinite(found).all():
+            return None
+        others, alone = (f._replace(mean=SIGNS[goal] * f.mean) for f in found)
+        return Forecasts(others=others, alone=alone)
 
     def judgement(self, held: Guidance) -> Judgement | None:
         """Return what the own data say of the models, None of fewer than two."""

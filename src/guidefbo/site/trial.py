@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, NoReturn, cast
 
 from guidefbo.agent.dataset import MAX_VALUE
+from guidefbo.agent.record import Forecasts
 from guidefbo.core.checks import is_finite_number, is_plain_text, plain, shown
 from guidefbo.core.errors import DataError
 from guidefbo.site.labels import Labels
@@ -71,6 +72,9 @@ class Basis:
     """How likely the own data made the model of the others; None: not compared."""
     told: int = 0
     """How many things had been told: questions of one batch share a round."""
+    foretold: Forecasts | None = None
+    """What the model of the others and the own data alone expected, in the site's
+    units; None: not compared."""
 
     def __post_init__(self) -> None:
         if self.alone is not None:

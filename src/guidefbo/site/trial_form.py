@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any, cast
 
+from guidefbo.agent.record import Forecast, Forecasts
 from guidefbo.core.checks import is_finite_number, require_count, require_share, shown
 from guidefbo.core.errors import DataError, SpaceError
 from guidefbo.site.outcome import check_outcomes
@@ -54,7 +55,7 @@ def record_to_form(record: Record) -> dict[str, Any]:
 
 
 def _basis_to_form(basis: Basis) -> dict[str, Any]:
-    return {
+    form = {
         "mean": basis.mean,
         "std": basis.std,
         "num_uploads": basis.num_uploads,
@@ -63,6 +64,10 @@ def _basis_to_form(basis: Basis) -> dict[str, Any]:
         "odds": basis.odds,
         "told": basis.told,
     }
+    if basis.foretold is None:
+        return form
+    foretold = {name: f._asdict() for name, f in basis.foretold._asdict().items()}
+    return {**form, "foretold": foretold}
 
 
 def trial_from_form(form: Any, expected_id: int, setup: Setup) -> Trial:
@@ -126,25 +131,43 @@ def _record_from_form(form: Any, setup: Setup) -> Record:
 
 def _basis_from_form(form: Any, setup: Setup) -> Basis:
     form = as_table(form, "a basis")
-    mean, std, alone, odds = (form[k] for k in ("mean", "std", "alone", "odds"))
+    (mean, std), alone, odds = _normal(form), form["alone"], form["odds"]
     if odds is not None:
         require_share("odds", odds)
-    if not (is_finite_number(mean) and is_finite_number(std) and std >= 0.0):
-        raise DataError(
-            f"expected a mean and a standard deviation, got {shown((mean, std))}."
-        )
     counts = {
         name: None if form[name] is None else _count(name, form[name], 0)
         for name in ("num_uploads", "round")
     }
     return Basis(
-        mean=float(mean),
-        std=float(std),
+        mean=mean,
+        std=std,
         alone=None if alone is None else _values(alone, setup),
         odds=odds,
         told=_count("told", form["told"], 0),
+        foretold=_foretold_from_form(form.get("foretold")),
         **counts,
     )
+
+
+def _foretold_from_form(form: Any) -> Forecasts | None:
+    if form is None:
+        return None
+    form = as_table(form, "forecasts")
+    others, alone = (
+        Forecast(*_normal(as_table(form[name], "a forecast")))
+        for name in ("others", "alone")
+    )
+    return Forecasts(others=others, alone=alone)
+
+
+def _normal(form: Mapping[str, Any]) -> tuple[float, float]:
+    """Return a mean and a standard deviation."""
+    mean, std = form["mean"], form["std"]
+    if not (is_finite_number(mean) and is_finite_number(std) and std >= 0.0):
+        raise DataError(
+            f"expected a mean and a standard deviation, got {shown((mean, std))}."
+        )
+    return float(mean), float(std)
 
 
 def _time(text: Any) -> str | None:

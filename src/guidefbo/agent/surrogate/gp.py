@@ -13,7 +13,7 @@ References:
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -72,6 +72,19 @@ class Solution(NamedTuple):
     """L."""
     alpha: Values
     """K^-1 (y - m)."""
+
+
+@dataclass(slots=True)
+class _Once:
+    """A solution that is made when it is first asked for; copies take it along."""
+
+    make: Callable[[], Solution]
+    made: Solution | None = None
+
+    def __call__(self) -> Solution:
+        if self.made is None:
+            self.made = self.make()
+        return self.made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +150,7 @@ class GaussianProcess:
             X=X,
             y=y,
             hyper=hyper,
-            solution=cache(partial(_solve, X, y, hyper, noise)),
+            solution=_Once(partial(_solve, X, y, hyper, noise)),
             scaled=Z,
             norms=np.einsum("ij,ij->i", Z, Z),
             noise=noise,

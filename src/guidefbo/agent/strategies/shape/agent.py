@@ -3,14 +3,15 @@
 It uploads the coefficients of a trend, as its data alone have them, and where its own
 optimum seems to be. The packet is what the other sites say to expect of both. For the
 coefficients that is the prior of its own trend; whether that prior, a vague one or no
-trend at all is used is decided by the evidence of its own data. The place is averaged
+trend at all is used is decided by the evidence of its own data, and by how well the
+others' model foretold results that came after its packets. The place is averaged
 with the own estimate, and the uncertainty is widened there, or at the own estimate
 where the own data say that it is better: a trend tells where to look in the large, and
 close to an optimum it is wrong.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -21,6 +22,7 @@ from guidefbo.agent.guidance.field import GuidanceField
 from guidefbo.agent.guidance.figp import InterventionalPosterior
 from guidefbo.agent.guidance.place import Place, blend
 from guidefbo.agent.guidance.scaling import LocalScaling
+from guidefbo.agent.record import Forecasts
 from guidefbo.agent.side import OTHERS
 from guidefbo.agent.strategies.shape.features import ShapeFeatures
 from guidefbo.agent.strategies.shape.judgement import MODELS, weight_by_name
@@ -29,7 +31,7 @@ from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.model import Model
 from guidefbo.agent.surrogate.posterior import Posterior
 from guidefbo.agent.surrogate.trend import TrendPosterior
-from guidefbo.core.arrays import Points, Values
+from guidefbo.core.arrays import Point, Points, Values
 from guidefbo.core.checks import shown
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
@@ -235,6 +237,19 @@ class ShapeAgent:
     def judgement(self, aimed: Aimed) -> dict[str, float]:
         """Return the evidence weight of each model, by name."""
         return weight_by_name((c.name for c in aimed.candidates), aimed.weights)
+
+    def forecasts(self, aimed: Aimed, x: Point) -> Forecasts | None:
+        """Return what the others' model and the likelier of the rest expect."""
+        if aimed.candidates[0].name != OTHERS or len(aimed.candidates) == 1:
+            return None
+        others, *alone = aimed.candidates
+        likelier = alone[int(np.argmax(aimed.weights[1:]))]
+        return Forecasts(others=others.foretells(x), alone=likelier.foretells(x))
+
+    def recalled(self, aimed: Aimed, record: float) -> Aimed:
+        """Return the same models, the others' weighed by its record as well."""
+        odds = np.array([record * (c.name == OTHERS) for c in aimed.candidates])
+        return replace(aimed, weights=weights_of(aimed.candidates, odds))
 
     def landmarks(self, packet: Aimed) -> Points | None:
         """Return where to start the search: the trends' maxima, and at the places."""

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from guidefbo.agent.belief.peak import find_peak, peak_variance
 from guidefbo.agent.guidance.place import Place
+from guidefbo.agent.record import Forecast
 from guidefbo.agent.side import OTHERS
 from guidefbo.agent.strategies.shape.features import ShapeFeatures
 from guidefbo.agent.surrogate.fit import fit
@@ -36,7 +37,7 @@ from guidefbo.agent.surrogate.trend import (
     observed_kernel,
     thinned,
 )
-from guidefbo.core.arrays import Matrix, Values
+from guidefbo.core.arrays import Matrix, Point, Values
 from guidefbo.core.domain import Domain
 from guidefbo.wire.shape import SHARPEST, ShapePacket
 
@@ -99,6 +100,12 @@ class Candidate:
             max_iterations=MAX_ITERATIONS,
         )
         return replace(self, model=replace(self.model, rest=replace(gp, hyper=hyper)))
+
+    def foretells(self, x: Point) -> Forecast:
+        """Return what the model expects of a result at a point, noise included."""
+        mean, std = self.model.predict(x[None])
+        spread = np.sqrt(std**2 + self.model.rest.hyper.noise_variance)
+        return Forecast(float(mean[0]), float(spread[0]))
 
     def on(self, gp: GaussianProcess) -> TrendPosterior:
         """Return the model conditioned on the data of a process, imagined ones too."""
@@ -207,8 +214,13 @@ class Insight:
         return Candidate(name=OTHERS, model=model)
 
 
-def weights_of(candidates: tuple[Candidate, ...]) -> Values:
-    """Return the posterior probabilities of models that were equally likely before."""
-    evidence = np.array([c.model.evidence for c in candidates])
+def weights_of(candidates: tuple[Candidate, ...], odds: Values | float = 0.0) -> Values:
+    """Return the posterior probabilities of models.
+
+    Args:
+        candidates: The models.
+        odds: Logarithms of what else counts for each; none: they were equally likely.
+    """
+    evidence = odds + np.array([c.model.evidence for c in candidates])
     shares = np.exp(evidence - evidence.max())
     return shares / shares.sum()  # E96
