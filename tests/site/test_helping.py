@@ -187,6 +187,8 @@ def test_it_stands_in_show_and_in_the_picture(tmp_path):
     assert form["num_others"] == 4
     assert form["place"]["catalyst"] == "P2"
     assert form["surprise"]["guided"]["results"] == 1
+    # GUIDE compares no models.
+    assert form["foretold"] == {"results": 0, "better": 0, "record": 0.0}
     assert form["detours"][0]["alone"].keys() == {"heat", "catalyst"}
     figure = agent.plot()
     texts = [sub.get_suptitle() for sub in figure.subfigs]

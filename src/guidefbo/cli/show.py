@@ -193,6 +193,11 @@ def _help_form(helped: Help) -> dict[str, Any]:
             }
             for name, part in (("guided", helped.guided), ("alone", helped.alone))
         },
+        "foretold": {
+            "results": len(helped.scores),
+            "better": helped.num_foretold_better,
+            "record": helped.record,
+        },
     }
 
 

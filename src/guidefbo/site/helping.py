@@ -76,6 +76,16 @@ class Help:
     """By how much the others' model foretold each result better than the own data
     alone, in logarithms of odds; in the order of telling."""
 
+    @property
+    def num_foretold_better(self) -> int:
+        """Results that the others' model foretold better than the own data alone."""
+        return sum(score > 0.0 for score in self.scores)
+
+    @property
+    def record(self) -> float:
+        """What counts against the others for what they foretold; at most zero."""
+        return record_of(self.scores)
+
     def lines(self, labels: Labels) -> list[str]:
         """Return the same in sentences; none where nothing was ever held."""
         return [
@@ -129,14 +139,13 @@ class Help:
     def _foretold_line(self) -> list[str]:
         if not self.scores:
             return []
-        num_better = sum(score > 0.0 for score in self.scores)
         text = (
-            f"the others' model foretold {num_better} of {len(self.scores)} results "
-            "better than your own data alone would have"
+            f"the others' model foretold {self.num_foretold_better} of "
+            f"{len(self.scores)} results better than your own data alone would have"
         )
-        record = record_of(self.scores)
-        if record < 0.0:
-            text += f"; what it missed counts against it, by odds of {exp(-record):.3g}"
+        if self.record < 0.0:
+            odds = exp(-self.record)
+            text += f"; what it missed counts against it, by odds of {odds:.3g}"
         return [text]
 
 

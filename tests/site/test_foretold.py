@@ -1,0 +1,133 @@
+"""What the others foretold of a site's results: kept, counted, said and bounded."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from tests.site.sites import quietly, told
+from tests.site.test_judgement import bowl, exchanged, federation
+
+import guidefbo as gf
+from guidefbo.agent.record import MOST, Forecast, Forecasts, record_of
+from guidefbo.site.helping import help_of
+
+
+def agreeing(**options):
+    """Return a site whose data are like the others'."""
+    return exchanged(federation(sign=1.0, packet_lifetime=50, **options))[0]
+
+
+@pytest.mark.parametrize("goal", ["max", "min"])
+def test_a_question_goes_with_two_forecasts_in_the_sites_units(goal):
+    agent = agreeing(goal=goal)
+    trial = agent.ask()
+    others, alone = trial.basis.foretold
+    # Both models and the plain one have seen the same twenty results.
+    for forecast in (others, alone):
+        assert abs(forecast.mean - trial.basis.mean) < 4.0 * trial.basis.std
+        assert 0.0 < forecast.std < 1.0
+    assert agent.scores == ()
+    agent.tell(trial, others.mean)
+    assert agent.scores == (trial.basis.foretold.score(others.mean),)
+
+
+def test_whoever_hears_from_nobody_foretells_nothing():
+    agent = told("box", 6, method="shape-ucb")
+    assert agent.ask().basis.foretold is None
+
+
+def test_what_was_missed_counts_against_the_others():
+    """Two sites with the same results, of which one had other forecasts."""
+    odds = []
+    for miss in (5.0, 0.0):
+        agent = agreeing(patience=0)
+        for trial in agent.ask(4):
+            value = bowl(trial.values)
+            foretold = Forecasts(
+                others=Forecast(value + miss, 1.0), alone=Forecast(value, 1.0)
+            )
+            basis = replace(trial.basis, foretold=foretold)
+            agent._book._trials[trial.id] = replace(trial, basis=basis)
+            agent.tell(trial.id, value)
+        assert record_of(agent.scores) == (-4 * MOST if miss else 0.0)
+        odds.append(agent.guidance.odds)
+        said = help_of(agent).lines(agent.setup.labels)[-1]
+        assert ("counts against it, by odds of 1.63e+05" in said) == bool(miss)
+    ratio = (odds[1] / (1.0 - odds[1])) / (odds[0] / (1.0 - odds[0]))
+    assert ratio == pytest.approx(math.exp(4 * MOST), rel=1e-6)
+
+
+def test_a_result_run_elsewhere_says_nothing_of_the_forecast():
+    agent = agreeing()
+    trial = agent.ask()
+    agent.tell(trial, 0.0, values={"x": 0.9 if trial.values["x"] < 0.5 else 0.1})
+    assert agent.scores == ()
+
+
+def test_a_correction_replaces_the_score():
+    agent = agreeing()
+    first, second = agent.ask(2)
+    agent.tell(first, 5.0)
+    agent.tell(second, bowl(second.values))
+    before = agent.scores
+    agent.tell(first, bowl(first.values))
+    after = agent.scores
+    assert after[1] == before[1]
+    assert after[0] == first.basis.foretold.score(bowl(first.values))
+
+
+def test_forecasts_survive_the_file_and_old_files_have_none(tmp_path):
+    agent = agreeing()
+    for _ in range(2):
+        trial = agent.ask()
+        agent.tell(trial, bowl(trial.values))
+    path = tmp_path / "a.json"
+    agent.save(path)
+    again = gf.Agent.load(path)
+    assert again.scores == agent.scores
+    assert again.trials[-1].basis == agent.trials[-1].basis
+    with quietly():
+        assert again.ask() == agent.ask()
+    form = json.loads(path.read_text())
+    for trial in form["trials"]:
+        (trial["basis"] or {}).pop("foretold", None)
+    path.write_text(json.dumps(form))
+    assert gf.Agent.load(path).scores == ()
+
+
+@pytest.mark.parametrize(
+    "foretold",
+    [
+        3,
+        {"others": {"mean": 1.0, "std": 1.0}},
+        {"others": {"mean": "1", "std": 1.0}, "alone": {"mean": 1.0, "std": 1.0}},
+        {"others": {"mean": 1.0, "std": -1.0}, "alone": {"mean": 1.0, "std": 1.0}},
+        {"others": {"mean": 1.0}, "alone": {"mean": 1.0, "std": 1.0}},
+        {"others": 5, "alone": {"mean": 1.0, "std": 1.0}},
+    ],
+)
+def test_forecasts_that_are_none_are_refused(tmp_path, foretold):
+    agent = agreeing()
+    trial = agent.ask()
+    agent.tell(trial, bowl(trial.values))
+    path = tmp_path / "a.json"
+    agent.save(path)
+    form = json.loads(path.read_text())
+    form["trials"][-1]["basis"]["foretold"] = foretold
+    path.write_text(json.dumps(form))
+    with pytest.raises(gf.FedBOError):
+        gf.Agent.load(path)
+
+
+def test_it_is_said_in_words():
+    agent = agreeing()
+    for _ in range(3):
+        trial = agent.ask()
+        agent.tell(trial, bowl(trial.values))
+    better = sum(score > 0.0 for score in agent.scores)
+    said = help_of(agent).lines(agent.setup.labels)[-1]
+    assert said.startswith(
+        f"the others' model foretold {better} of 3 results better than your own data "
+        "alone would have"
+    )
