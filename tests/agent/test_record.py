@@ -39,7 +39,7 @@ def test_one_result_counts_at_most_twenty_to_one():
 
 @given(st.lists(st.floats(-3.0, 3.0), max_size=30))
 def test_a_record_is_the_worst_sum_of_latest_scores(scores):
-    """Page's sum: the least of all sums that end with the last score, and zero."""
+    """E107, Page's sum: the least of all sums up to the last score, and zero."""
     tails = [sum(scores[k:]) for k in range(len(scores) + 1)]
     assert record_of(scores) == pytest.approx(min(tails), abs=1e-9)
 
