@@ -184,7 +184,13 @@ def test_nodes_do_not_wait_for_each_other(flower, monkeypatch):
     assert visits.step(21.0) == 0
     assert seen[1][:3] == [[], [b"ONE"], [b"TWO"]]
     assert seen[3][:4] == [[], [b"X"], [b"X"], [b"Y"]]
-    assert len([number for number in visits.under_way.values() if number == 2]) == 1
+    assert [v.node for v in visits.under_way.values()].count(2) == 1
+    # A reply that does not come is taken for lost, and the node is visited again.
+    assert len(seen[2]) == 5
+    assert visits.step(flower.LOST + 1.0) == 0
+    assert {v.since for v in visits.under_way.values() if v.node == 2} == {
+        flower.LOST + 1.0
+    }
 
 
 def test_settings_of_a_run(flower):

@@ -27,7 +27,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from flwr.app import ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
@@ -52,6 +52,9 @@ STEP = 1.0
 """Seconds between two looks for replies."""
 TIME_TO_LIVE = 12 * 3600.0
 """Seconds after which Flower throws a message away; the next visit carries it again."""
+LOST = 60.0
+"""Seconds after which a visit without a reply is made again. A SuperLink that stops
+while it hands a reply on takes that reply with it."""
 PAUSE, MINUTES = 60.0, 0.0
 log = logging.getLogger(__name__)
 
@@ -177,6 +180,14 @@ class Desk(Protocol):
         ...
 
 
+class Visit(NamedTuple):
+    """A message to a node that has not been answered."""
+
+    node: int
+    since: float
+    """When it was sent."""
+
+
 @dataclass(slots=True)
 class Round:
     """The visits to all nodes, none of which waits for another."""
@@ -189,8 +200,8 @@ class Round:
     """Seconds between two visits of a node that had nothing to ask."""
     answers: dict[int, list[Carried]] = field(default_factory=dict[int, list[Carried]])
     """What the next visit of a node leaves there."""
-    under_way: dict[str, int] = field(default_factory=dict[str, int])
-    """Nodes by the number of the message that is on its way."""
+    under_way: dict[str, Visit] = field(default_factory=dict[str, Visit])
+    """Visits by the number of the message that is on its way."""
     due: dict[int, float] = field(default_factory=dict[int, float])
     """When a node is visited next."""
 
@@ -200,7 +211,11 @@ class Round:
         Args:
             now: Seconds on any clock that never goes back.
         """
-        busy = set(self.under_way.values())
+        for number, visit in list(self.under_way.items()):
+            if now - visit.since > LOST:
+                log.warning("node %d: no reply, visited again", visit.node)
+                del self.under_way[number]
+        busy = {visit.node for visit in self.under_way.values()}
         nodes = [n for n in self.grid.get_node_ids() if n not in busy]
         ready = [node for node in nodes if self.due.get(node, now) <= now]
         messages = [
@@ -216,7 +231,7 @@ class Round:
             sent = list(self.grid.push_messages(messages))
             for node, number in zip(ready, sent, strict=True):
                 if number:
-                    self.under_way[number] = node
+                    self.under_way[number] = Visit(node, now)
         return sum(self._read(reply, now) for reply in self._replies())
 
     def _replies(self) -> list[Message]:
@@ -224,9 +239,10 @@ class Round:
 
     def _read(self, reply: Message, now: float) -> int:
         """Answer the letters of a reply; return how many there were."""
-        node = self.under_way.pop(reply.metadata.reply_to_message_id, None)
-        if node is None:
+        visit = self.under_way.pop(reply.metadata.reply_to_message_id, None)
+        if visit is None:
             return 0
+        node = visit.node
         self.due[node] = now + self.pause
         if reply.has_error():
             # Its answers go along with the next visit.
