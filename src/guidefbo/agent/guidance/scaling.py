@@ -49,14 +49,14 @@ class LocalScaling:
     observed: Points
     """Inputs the agent has already evaluated."""
     _shadows: Values = dataclasses.field(init=False)
-    """Where they lie along one direction, ascending."""
+    """Where they lie along one direction, ascending, and an end beyond all."""
     _ordered: Points = dataclasses.field(init=False)
     """The inputs in that order."""
 
     def __post_init__(self) -> None:
         shadows = self.observed @ _direction(self.observed.shape[1])
         order = np.argsort(shadows, kind="stable")
-        object.__setattr__(self, "_shadows", shadows[order])
+        object.__setattr__(self, "_shadows", np.append(shadows[order], np.inf))
         object.__setattr__(self, "_ordered", self.observed[order])
 
     @classmethod
@@ -97,8 +97,11 @@ class LocalScaling:
         """
         x = X @ _direction(X.shape[1])
         first = self._shadows.searchsorted(x - REACH)
+        is_near = self._shadows.take(first) < x + REACH
+        if not is_near.any():
+            return []
+        rows: list[int] = np.flatnonzero(is_near).tolist()
         last = self._shadows.searchsorted(x + REACH)
-        rows: list[int] = np.flatnonzero(first < last).tolist()
         return [
             i
             for i in rows

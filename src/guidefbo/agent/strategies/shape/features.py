@@ -13,7 +13,7 @@ A *block* is all coefficients of one degree, or one choice. Coefficients of one 
 are taken to differ equally much from site to site.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Self, TypeVar
 
@@ -71,6 +71,19 @@ class ShapeFeatures:
     """Options of each choice."""
     degree: int
     """Highest degree of a polynomial."""
+    size: int = field(init=False)
+    """Number of features without the constant, p."""
+    _columns: tuple[slice, ...] = field(init=False)
+    """Columns of each degree, from the first on, and those of the options."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", sum(self.sizes))
+        m = len(self.numbers)
+        ends = [1 + k * m for k in range(self.degree + 1)]
+        columns = [slice(a, b) for a, b in pairwise(ends)]
+        columns = columns if m else columns[:LOWEST_DEGREE]
+        columns.append(slice(ends[-1], None))
+        object.__setattr__(self, "_columns", tuple(columns))
 
     @classmethod
     def of(cls, domain: Domain, degree: int = LOWEST_DEGREE) -> Self:
@@ -107,11 +120,6 @@ class ShapeFeatures:
         which = np.ones(self.size, dtype=np.bool_)
         which[LOWEST_DEGREE * m : self.degree * m] = False
         return which
-
-    @property
-    def size(self) -> int:
-        """Number of features without the constant, p."""
-        return sum(self.sizes)
 
     @property
     def form(self) -> tuple[tuple[str, int], ...]:
@@ -199,9 +207,5 @@ class ShapeFeatures:
         self, C: Matrix
     ) -> tuple[Matrix, Matrix, Matrix, tuple[Matrix, ...], Matrix]:
         """Return the columns of the constant, of each degree and of the options."""
-        m = len(self.numbers)
-        ends = [1 + k * m for k in range(self.degree + 1)]
-        slopes, bends, *higher = (C[:, a:b] for a, b in pairwise(ends))
-        if not m:
-            higher = []
-        return C[:, :1], slopes, bends, tuple(higher), C[:, ends[-1] :]
+        slopes, bends, *higher, options = (C[:, part] for part in self._columns)
+        return C[:, :1], slopes, bends, tuple(higher), options
