@@ -9,7 +9,7 @@ from scipy.stats import norm
 import guidefbo as gf
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.loop import RoundAgent
-from guidefbo.agent.record import MOST, Forecast, Forecasts, extended, record_of
+from guidefbo.agent.record import LAST, MOST, Forecast, Forecasts, record_of
 from guidefbo.agent.side import OTHERS
 from guidefbo.agent.units import Units
 from guidefbo.core.streams import Streams
@@ -44,8 +44,16 @@ def test_a_record_is_the_worst_sum_of_latest_scores(scores):
     assert record_of(scores) == pytest.approx(min(tails), abs=1e-9)
 
 
-def test_a_good_record_is_no_credit():
-    assert extended(record_of([3.0] * 20), -1.0) == -1.0
+def test_a_good_record_is_no_credit_and_a_bad_one_is_forgotten():
+    assert record_of([3.0] * 20 + [-1.0]) == -1.0
+    assert record_of([-3.0] * 500) == -3.0 * LAST
+    assert record_of([-3.0] * 500 + [0.0] * LAST) == 0.0
+
+
+def test_a_reading_that_is_known_to_be_coarse_says_little():
+    both = Forecasts(others=Forecast(9.996, 0.138), alone=Forecast(9.991, 0.138))
+    assert abs(both.score(5.0)) > 1.0
+    assert abs(both.score(5.0, spread=50.0)) < 1e-3
 
 
 def policy_of(trust="evidence"):
@@ -103,9 +111,9 @@ def test_an_agent_remembers_what_the_others_foretold():
     aimed = policy.aim(lambda: policy.study(fitted), agent._packet)
     both = policy.forecasts(fitted, aimed, x)
     agent.tell(x, -100.0)
-    assert agent._record == min(0.0, both.score(-100.0))
+    assert agent._scores == [both.score(-100.0)]
     agent.tell(x, -100.0)
-    assert agent._record == min(0.0, both.score(-100.0)), "nothing was foretold of this"
+    assert agent._scores == [both.score(-100.0)], "nothing was foretold of this"
 
 
 def test_forecasts_are_in_the_units_of_the_data():
@@ -153,7 +161,7 @@ def test_a_server_that_fits_its_lies_to_uploads_costs_less_than_without_the_reco
 
     def cost(counts):
         if not counts:
-            monkeypatch.setattr("guidefbo.agent.loop.extended", lambda record, _: 0.0)
+            monkeypatch.setattr("guidefbo.agent.loop.record_of", lambda scores: 0.0)
         run = gf.simulate(
             "sphere",
             method="shape-ucb",

@@ -65,6 +65,31 @@ def test_a_result_run_elsewhere_says_nothing_of_the_forecast():
     assert agent.scores == ()
 
 
+def test_a_result_run_at_rounded_values_counts():
+    agent = agreeing()
+    trial = agent.ask()
+    agent.tell(trial, 0.0, values={k: round(v, 2) for k, v in trial.values.items()})
+    assert agent.scores == (trial.basis.foretold.score(0.0),)
+
+
+def test_the_told_spread_of_a_result_counts():
+    agent = agreeing()
+    trial = agent.ask()
+    agent.tell(trial, 5.0, std=0.5)
+    assert agent.scores == (trial.basis.foretold.score(5.0, 0.5),)
+
+
+def test_another_federation_begins_without_a_record():
+    agent = agreeing()
+    trial = agent.ask()
+    agent.tell(trial, 5.0)
+    agent.rename(site="elsewhere")
+    assert len(agent.scores) == 1
+    agent.rename(federation="other")
+    assert agent.scores == ()
+    assert agent.trials[-1].basis.mean == trial.basis.mean
+
+
 def test_a_correction_replaces_the_score():
     agent = agreeing()
     first, second = agent.ask(2)

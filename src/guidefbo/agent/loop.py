@@ -12,7 +12,7 @@ import numpy as np
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.policy import Policy
-from guidefbo.agent.record import Forecasts, extended
+from guidefbo.agent.record import Forecasts, record_of
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.model import Fitted
 from guidefbo.core.arrays import Point
@@ -52,7 +52,7 @@ class RoundAgent:
         self._insight: Any = None
         self._judgement: Mapping[str, float] = {}
         self._forecasts: Forecasts | None = None
-        self._record = 0.0
+        self._scores: list[float] = []
 
     @property
     def data(self) -> Dataset:
@@ -100,7 +100,7 @@ class RoundAgent:
     def ask(self) -> Point:
         """Return the next query."""
         packet = self._packet if self._is_fresh else None
-        aimed = self._policy.aim(self._study, packet, record=self._record)
+        aimed = self._policy.aim(self._study, packet, record=record_of(self._scores))
         self._judgement = self._policy.judgement(aimed)
         x = self._policy.decide(self.fit(), aimed, self._t, self._address)
         assert x is not None  # nothing is forbidden where nothing is missing
@@ -111,7 +111,7 @@ class RoundAgent:
         """Add the round's observation; the next round begins."""
         self._data = self._data.append(x[None], np.array([y]))
         if self._forecasts is not None:
-            self._record = extended(self._record, self._forecasts.score(float(y)))
+            self._scores.append(self._forecasts.score(float(y)))
             self._forecasts = None
         self._fitted = self._insight = None
         # Held on to for the next upload, but used for one decision only.

@@ -12,14 +12,16 @@ References:
     zero, so that a good record is no credit for later.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import reduce
-from math import log
+from math import hypot, log
 from typing import NamedTuple
 
 MOST = 3.0
-"""Most that one result counts, a logarithm of odds: twenty to one, so that no single
-false reading decides."""
+"""Most that one result counts, a logarithm of odds: about twenty to one, so that no
+single false reading decides."""
+LAST = 50
+"""Results that are remembered: whoever misled once is heard again."""
 SMALLEST_STD = 1e-300
 """Below it a forecast would have no density."""
 
@@ -31,9 +33,14 @@ class Forecast(NamedTuple):
     std: float
     """Its noise included."""
 
-    def log_density(self, value: float) -> float:
-        """Return the logarithm of its density at a value, up to a constant."""
-        std = max(self.std, SMALLEST_STD)
+    def log_density(self, value: float, spread: float = 0.0) -> float:
+        """Return the logarithm of its density at a value, up to a constant.
+
+        Args:
+            value: The result.
+            spread: A standard deviation of its own, where the site knows one.
+        """
+        std = max(hypot(self.std, spread), SMALLEST_STD)
         z = (value - self.mean) / std
         return -log(std) - 0.5 * z * z
 
@@ -46,22 +53,29 @@ class Forecasts(NamedTuple):
     alone: Forecast
     """Of the likelier model of the own data alone."""
 
-    def score(self, value: float) -> float:
-        """Return by how much the others' was better: a logarithm of odds, bounded."""
-        gain = self.others.log_density(value) - self.alone.log_density(value)
+    def score(self, value: float, spread: float = 0.0) -> float:
+        """Return by how much the others' was better: a logarithm of odds, bounded.
+
+        Args:
+            value: The result.
+            spread: A standard deviation of its own, where the site knows one.
+        """
+        others = self.others.log_density(value, spread)
+        gain = others - self.alone.log_density(value, spread)
         # Of two that are both absurd, the difference may be none.
         return min(max(gain, -MOST), MOST) if gain == gain else 0.0
 
 
-def extended(record: float, score: float) -> float:
-    """Return the record after one more result; it is at most zero."""
-    return min(0.0, record + score)  # E107
+def record_of(scores: Sequence[float]) -> float:
+    """Return the record of the last results, in the order in which they came.
 
-
-def record_of(scores: Iterable[float]) -> float:
-    """Return the record of results in the order in which they came.
+    It is at most zero.
 
     >>> record_of([1.0, -0.5, -2.0, 1.0])
     -1.5
     """
-    return reduce(extended, scores, 0.0)
+    return reduce(_extended, scores[-LAST:], 0.0)
+
+
+def _extended(record: float, score: float) -> float:
+    return min(0.0, record + score)  # E107

@@ -188,7 +188,7 @@ class Agent:
         """By how much the others foretold each result better than the own data alone.
 
         In logarithms of odds, at most 3 either way, in the order of telling; of methods
-        that compare models, and of questions that were run as they were asked.
+        that compare models, and of questions that were run about as they were asked.
         """
         return tuple(self._book.scores())
 
@@ -376,7 +376,8 @@ class Agent:
     def rename(self, *, site: str | None = None, federation: str | None = None) -> None:
         """Give the site another name, or put it into another federation.
 
-        A packet that is held was made for the old name and is let go.
+        A packet that is held was made for the old name and is let go, and so is what
+        the sites of another federation foretold.
 
         Args:
             site: The new name of the site; None: as it is.
@@ -386,6 +387,8 @@ class Agent:
 
         _ = self._workings  # What is in the file is checked before it is changed.
         setup = self._setup
+        if federation not in (None, setup.federation):
+            self._book.forget_forecasts()
         self._setup = replace(
             setup,
             site=setup.site if site is None else site,

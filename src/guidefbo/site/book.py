@@ -22,6 +22,9 @@ FAILED_RADIUS = 0.05
 """No question nearer than this to a fresh failure, in the unit cube."""
 MIN_FAILED_RADIUS = 0.005
 """What that shrinks to as other evaluations succeed."""
+AS_ASKED = 0.02
+"""How far from what was asked a forecast still holds, per coordinate of the unit cube:
+people round what they set."""
 
 
 class Book:
@@ -178,18 +181,38 @@ class Book:
     def scores(self) -> list[float]:
         """Return how the others foretold each result, in the order of telling.
 
-        Of questions that went with forecasts and were run as they were asked. A result
-        that is corrected keeps its place.
+        Of questions that went with forecasts and were run about as they were asked. A
+        result that is corrected keeps its place.
         """
         told = [
-            (trial.records[0].order, trial.basis.foretold.score(trial.value))
+            (
+                trial.records[0].order,
+                trial.basis.foretold.score(trial.value, trial.std or 0.0),
+            )
             for trial in self.in_state(TrialState.DONE)
             if trial.basis is not None
             and trial.basis.foretold is not None
             and trial.value is not None
-            and trial.as_run == trial.values
+            and self._is_as_asked(trial)
         ]
         return [score for _, score in sorted(told)]
+
+    def forget_forecasts(self) -> None:
+        """Let go of what others foretold: they are no longer the same."""
+        for trial in self.trials:
+            if trial.basis is not None and trial.basis.foretold is not None:
+                basis = replace(trial.basis, foretold=None)
+                self._trials[trial.id] = replace(trial, basis=basis)
+
+    def _is_as_asked(self, trial: Trial) -> bool:
+        """Whether what was run is what was asked, as far as forecasts tell points."""
+        if trial.as_run == trial.values:
+            return True
+        try:
+            asked = self._space.to_unit(trial.values, overshoot=np.inf)
+        except SpaceError:
+            return False
+        return bool((np.abs(self._points[trial.id] - asked) <= AS_ASKED).all())
 
     def slacks(self, outcome: Outcome) -> Dataset | None:
         """Return how far an outcome kept its limit, None where it was never measured.

@@ -16,6 +16,8 @@ from guidefbo.site.labels import Labels
 from guidefbo.site.summary import Held
 from guidefbo.site.trial import Trial, TrialState
 
+WORTH_SAYING = 1.5
+"""Odds below it are no news."""
 NUM_LAST = 3
 """How many of the last guided questions are told of."""
 
@@ -143,8 +145,8 @@ class Help:
             f"the others' model foretold {self.num_foretold_better} of "
             f"{len(self.scores)} results better than your own data alone would have"
         )
-        if self.record < 0.0:
-            odds = exp(-self.record)
+        odds = exp(-self.record)
+        if odds >= WORTH_SAYING:
             text += f"; what it missed counts against it, by odds of {odds:.3g}"
         return [text]
 
