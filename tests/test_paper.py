@@ -242,19 +242,18 @@ def test_the_lowest_of_the_main_study():
         alone, two = (len(lowest(level, method, places)) for places in (1, 2))
         assert re.search(rf"\| Lowest (of twelve )?on {alone}\b", CLAIMS[no])
         assert f"among the best two on {two}" in CLAIMS[no]
-    three = {"ellipsoid", "rastrigin", "rosenbrock"}
-    assert lowest(level_1, "guide-nei") == three
+    four = {"ackley", "ellipsoid", "rastrigin", "rosenbrock"}
+    assert lowest(level_1, "guide-nei") == four
     assert lowest(level_1, "fts-de") == {"levy", "griewank"}
-    assert f"| On {len(lowest(level_1, 'guide-nei', 2))}, one seed." in CLAIMS[45]
-    assert lowest(level_1, "fts-de", 2) == {"levy", "griewank", "sphere"}
-    assert not lowest(level_2, "guide-nei") & {"powell", "zakharov"}
+    assert f"| On {len(lowest(level_1, 'guide-nei', 2))}, two seeds." in CLAIMS[45]
+    assert lowest(level_2, "guide-nei") & {"powell", "zakharov"} == {"powell"}
     two = lowest(level_2, "guide-ucb", 2) & lowest(level_2, "guide-nei", 2)
     assert "michalewicz" in two
     assert lowest(level_3, "guide-ucb") == {"levy", "rastrigin"}
-    assert "sphere" in lowest(level_3, "fmtbo")
-    assert len(lowest(level_3, "fmtbo")) == 4
+    assert {"ellipsoid", "sphere"} <= lowest(level_3, "fmtbo")
+    assert len(lowest(level_3, "fmtbo")) == 5
     named = {"ackley", "weierstrass", "powell"}
-    assert lowest(level_3, "guide-nei") & named == {"powell"}
+    assert lowest(level_3, "guide-nei") & named == {"ackley", "powell"}
 
 
 def test_counts_of_the_rules_of_the_main_study():
@@ -267,19 +266,19 @@ def test_counts_of_the_rules_of_the_main_study():
         for rule in ("ucb", "nei", "ts")
     }
     for no, rule in ((11, "nei"), (12, "ts")):
-        assert "| On {}, {} and {}, one seed".format(*lower[rule]) in CLAIMS[no]
+        assert "| On {}, {} and {}, two seeds".format(*lower[rule]) in CLAIMS[no]
     first, second, third = zip(*lower.values(), strict=True)
     pairs = zip(("UCB", "NEI", "TS"), first, second, strict=True)
     told = ", ".join(f"{rule} {one} and {two}" for rule, one, two in pairs)
     assert f"({told} of 12)" in CLAIMS[13]
     assert "({}, {} and {} of 12)".format(*third) in CLAIMS[13]
     assert (
-        "on {2} instead of {0} and {1} (one seed)".format(*lower["nei"]) in CLAIMS[17]
+        "on {2} instead of {0} and {1} (two seeds)".format(*lower["nei"]) in CLAIMS[17]
     )
 
 
 def test_guide_is_early_where_the_page_says_so():
-    """In five rounds it has what the rule alone has at the end, and stays ahead."""
+    """In six rounds it has what the rule alone has at the end, and stays ahead."""
     results = read_study(RESULTS / "main" / "runs.json.gz")
     curves = {}
     for row in results.rows:
@@ -292,7 +291,7 @@ def test_guide_is_early_where_the_page_says_so():
             for name in regrets(level)
             for ours in [means[f"guide-{rule}", level, name]]
             for plain in [means[rule, level, name]]
-            if ours[5] <= plain[-1] and (ours[5:] < plain[5:]).all()
+            if ours[6] <= plain[-1] and (ours[6:] < plain[6:]).all()
         }
         assert regrets(level).keys() - early == {"michalewicz", "styblinski-tang"}
 
@@ -300,10 +299,10 @@ def test_guide_is_early_where_the_page_says_so():
 def test_counts_of_the_twelve_methods():
     level_2 = all_twelve()
     nei = below(level_2, "guide-nei", "nei")
-    assert f"By two seeds it is {nei} of 12" in CLAIMS[11]
+    assert f"By older runs it is {nei} of 12" in CLAIMS[11]
     for no, method in ((50, "guide-ucb"), (51, "guide-nei")):
         alone, two = (len(lowest(level_2, method, places)) for places in (1, 2))
-        assert re.search(rf"By two seeds( of all)?: lowest on {alone},", CLAIMS[no])
+        assert re.search(rf"By older runs: lowest on {alone},", CLAIMS[no])
         assert f"among the best two on {two}" in CLAIMS[no]
     assert lowest(level_2, "guide-nei") & {"powell", "zakharov"} == {"powell"}
 

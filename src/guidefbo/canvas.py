@@ -131,7 +131,24 @@ def picture_bytes(figure: Any, kind: str) -> bytes:
     with module.rc_context({"svg.hashsalt": "guidefbo"}):
         figure.savefig(picture, dpi=150, format=kind, **stamp)
     data = picture.getvalue()
-    return _PATH.sub(_shorten, data) if kind == "svg" else data
+    if kind == "svg":
+        return _PATH.sub(_shorten, data)
+    return _with_few_colours(data) if kind == "png" else data
+
+
+def _with_few_colours(data: bytes) -> bytes:
+    """Return a PNG of 256 colours: a quarter of the size, the same look."""
+    # Matplotlib writes its PNG with it, so it is there.
+    from PIL import Image
+
+    module: Any = Image
+    picture = module.open(BytesIO(data)).convert("RGB")
+    few = picture.quantize(
+        256, method=module.Quantize.MAXCOVERAGE, dither=module.Dither.NONE
+    )
+    smaller = BytesIO()
+    few.save(smaller, "png", optimize=True)
+    return smaller.getvalue()
 
 
 def _shorten(path: re.Match[bytes]) -> bytes:
