@@ -13,7 +13,7 @@ import guidefbo as gf
 from guidefbo.cli.app import app
 from guidefbo.methods.words import shape_place
 from guidefbo.site.exchange import doubted
-from guidefbo.site.helping import help_of, surprise_of
+from guidefbo.site.helping import Surprise, help_of, surprise_of
 from guidefbo.wire.shape import ShapePacket
 
 LABELLED = gf.Space(
@@ -203,3 +203,9 @@ def test_guided_questions_of_the_old_bounds_can_still_be_told_of():
     assert any(not 60 <= t.values["heat"] <= 61 for t in agent.trials if t.guided)
     assert len(help_of(agent).detours) == 3
     agent.plot()
+
+
+def test_a_surprise_of_absurd_size_is_told_in_few_digits():
+    surprise = Surprise(num_results=1, num_better=1, mean=3.00455e98)
+    assert str(surprise) == "1 of 1, on average by +3e+98"
+    assert str(replace(surprise, mean=-0.5)) == "1 of 1, on average by -0.50"

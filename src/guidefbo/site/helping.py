@@ -57,9 +57,8 @@ class Surprise:
         )
 
     def __str__(self) -> str:
-        return (
-            f"{self.num_better} of {self.num_results}, on average by {self.mean:+.2f}"
-        )
+        mean = f"{self.mean:+.2f}" if abs(self.mean) < 1e4 else f"{self.mean:+.3g}"
+        return f"{self.num_better} of {self.num_results}, on average by {mean}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
