@@ -68,6 +68,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "shape-screened": METHODS,
     "shape-screened-hostile": METHODS,
     "similarity": ("core", "metrics", "problems"),
+    "tried": METHODS,
 }
 """Table, or folder of a study -> what it measures."""
 
