@@ -66,29 +66,31 @@ def bowl(X):
     return -4.0 * ((X - 0.3) ** 2).sum(axis=1)
 
 
-def round_agent(policy):
+def sure_agent(policy):
+    """Return an agent that is told its own estimate as if that were certain."""
     X = np.random.default_rng(3).random((20, 3))
-    return RoundAgent(
+    agent = RoundAgent(
         agent_id=0, data=Dataset(X=X, y=bowl(X)), policy=policy, streams=Streams(5)
     )
-
-
-def packet_of(agent, means):
-    """Return a packet that claims these slopes and bends with certainty."""
     upload = agent.upload()
-    *_, place = upload.means
-    return ShapePacket(
-        kinds=upload.kinds,
-        means=(*means, place),
-        variances=tuple(np.full(size, SHARPEST) for size in upload.sizes),
+    variances = tuple(np.full(size, SHARPEST) for size in upload.sizes)
+    agent.receive(
+        ShapePacket(kinds=upload.kinds, means=upload.means, variances=variances)
     )
+    return agent
+
+
+def asked(policy):
+    """Return such an agent, its question, its fit and what it makes of the packet."""
+    agent = sure_agent(policy)
+    x, fitted = agent.ask(), agent.fit()
+    return agent, x, fitted, policy.aim(lambda: policy.study(fitted), agent._packet)
 
 
 def test_the_record_is_odds_against_the_others():
     """The packet is the site's own estimate, which its own data cannot refute."""
     policy = policy_of()
-    agent = round_agent(policy)
-    agent.receive(packet_of(agent, agent.upload().means[:2]))
+    agent = sure_agent(policy)
     fitted = agent.fit()
 
     def weights(record):
@@ -104,11 +106,7 @@ def test_the_record_is_odds_against_the_others():
 
 def test_an_agent_remembers_what_the_others_foretold():
     policy = policy_of()
-    agent = round_agent(policy)
-    agent.receive(packet_of(agent, agent.upload().means[:2]))
-    x = agent.ask()
-    fitted = agent.fit()
-    aimed = policy.aim(lambda: policy.study(fitted), agent._packet)
+    agent, x, fitted, aimed = asked(policy)
     both = policy.forecasts(fitted, aimed, x)
     agent.tell(x, -100.0)
     assert agent._scores == [both.score(-100.0)]
@@ -118,11 +116,7 @@ def test_an_agent_remembers_what_the_others_foretold():
 
 def test_forecasts_are_in_the_units_of_the_data():
     policy = policy_of()
-    agent = round_agent(policy)
-    agent.receive(packet_of(agent, agent.upload().means[:2]))
-    x = agent.ask()
-    fitted = agent.fit()
-    aimed = policy.aim(lambda: policy.study(fitted), agent._packet)
+    _, x, fitted, aimed = asked(policy)
     candidate = aimed.candidates[0]
     mean, std = candidate.model.predict(x[None])
     noise = candidate.model.rest.hyper.noise_variance
@@ -146,11 +140,7 @@ def test_a_normal_below_the_knee_is_widened_as_values_are():
 @pytest.mark.parametrize("trust", ["own", "others"])
 def test_without_two_models_nothing_is_foretold(trust):
     policy = policy_of(trust)
-    agent = round_agent(policy)
-    agent.receive(packet_of(agent, agent.upload().means[:2]))
-    x = agent.ask()
-    fitted = agent.fit()
-    aimed = policy.aim(lambda: policy.study(fitted), agent._packet)
+    _, x, fitted, aimed = asked(policy)
     assert policy.forecasts(fitted, aimed, x) is None
 
 
