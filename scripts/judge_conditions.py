@@ -1,4 +1,4 @@
-"""Say what `shape` gains with other numbers of sites, dimensions and other noise.
+"""Say what `shape` gains with other sites, dimensions, noise and fewer exchanges.
 
     python scripts/judge_conditions.py [PACK] [--out DIR]
 
@@ -7,7 +7,8 @@ runs.json.gz, and writes judgement.md beside it, or where told. Nothing is run h
 
 Ratios are of final mean simple regrets, same function and seed: geometric means over
 seeds, then over functions, with the standard error over functions of the mean
-logarithm.
+logarithm. A rival works alone, so that runs with few exchanges are compared with its
+runs under the usual condition.
 """
 
 import argparse
@@ -24,10 +25,12 @@ from judge_shape import Ratios, means_of, num_seeds, shown
 ROOT = Path(__file__).resolve().parents[1]
 PACK = ROOT / "docs" / "results" / "shape-conditions" / "runs.json.gz"
 PAIRS = (("shape-ucb", "ucb"), ("shape-ucb", "trend-ucb"), ("trend-ucb", "ucb"))
+EXCHANGING = ("shape-ucb",)
+"""Of these methods, those whose runs depend on how often sites exchange."""
 
-Condition = tuple[int, int, float]
-"""Sites, dimensions, noise."""
-USUAL: Condition = (16, 10, 0.1)
+Condition = tuple[int, int, float, int]
+"""Sites, dimensions, noise, rounds from one exchange to the next."""
+USUAL: Condition = (16, 10, 0.1, 1)
 Finals = Mapping[tuple[Condition, str, str], Mapping[int, float]]
 """By condition, method and function: the final regrets by seed."""
 
@@ -53,7 +56,8 @@ def read_finals(pack: Path) -> Finals:
         if outcome is None or outcome.curve is None:
             continue
         spec = row.spec
-        condition = (spec["num_agents"], spec["dim"], spec["noise"])
+        every = spec.get("exchange_interval", 1)
+        condition = (spec["num_agents"], spec["dim"], spec["noise"], every)
         cell = finals.setdefault((condition, spec["method"], spec["problem"]), {})
         cell[spec["seed"]] = float(outcome.curve[-1])
     return finals
@@ -71,12 +75,13 @@ def judgement(finals: Finals) -> list[str]:
         f"centre of the box (common shift 0.3), functions {', '.join(functions)}. "
         "Final regret over that of a rival, paired by function and seed, geometric "
         "means; in brackets the logarithm with its standard error over functions. In "
-        "bold what differs from the usual condition.",
+        "bold what differs from the usual condition. An exchange every 50 rounds is a "
+        "single one, after the initial design.",
         "",
-        "| sites | dimensions | noise | seeds | "
+        "| sites | dimensions | noise | an exchange every | seeds | "
         + " | ".join(f"`{one}` over `{other}`" for one, other in PAIRS)
         + " |",
-        "|---:|---:|---:|---:|" + "---:|" * len(PAIRS),
+        "|---:|---:|---:|---:|---:|" + "---:|" * len(PAIRS),
     ]
     for condition in sorted({condition for condition, _, _ in finals}, key=order):
         tables = [log_ratios(finals, condition, *pair) for pair in PAIRS]
@@ -96,16 +101,21 @@ def judgement(finals: Finals) -> list[str]:
     return lines
 
 
-def order(condition: Condition) -> tuple[bool, bool, Condition]:
-    """Put the usual condition first, then by sites, by dimensions, by noise."""
-    return condition[2] != USUAL[2], condition[1] != USUAL[1], condition
+def order(condition: Condition) -> tuple[bool, bool, bool, Condition]:
+    """Put other sites first, then other dimensions, other noise, fewer exchanges."""
+    differs = [a != b for a, b in zip(condition, USUAL, strict=True)]
+    return differs[3], differs[2], differs[1], condition
 
 
 def log_ratios(finals: Finals, at: Condition, one: str, other: str) -> Ratios:
     """Return log ratios of final regrets by function, one a seed that both have."""
     ratios: dict[str, NDArray[np.float64]] = {}
+    alone = (*at[:3], USUAL[3])
     for problem in sorted({problem for _, _, problem in finals}):
-        a, b = (finals.get((at, name, problem), {}) for name in (one, other))
+        a, b = (
+            finals.get((at if name in EXCHANGING else alone, name, problem), {})
+            for name in (one, other)
+        )
         seeds = sorted(set(a) & set(b))
         if seeds:
             ratios[problem] = np.array([np.log(a[s] / b[s]) for s in seeds])

@@ -514,17 +514,23 @@ def test_judge_conditions_by_hand(monkeypatch):
     judge = importlib.import_module("judge_conditions")
     finals = {
         (condition, method, problem): {930: regret, 931: 2.0 * regret}
-        for condition, shape in (((3, 10, 0.1), 8.0), ((16, 10, 0.1), 4.0))
+        for condition, shape in (((3, 10, 0.1, 1), 8.0), ((16, 10, 0.1, 1), 4.0))
         for method, regret in (("ucb", 16.0), ("trend-ucb", 10.0), ("shape-ucb", shape))
         for problem in ("levy", "sphere")
     }
-    finals[(16, 2, 0.1), "ucb", "levy"] = {930: 1.0}  # nothing to compare it with
-    few, usual = rows("\n".join(judge.judgement(finals)))
-    assert few[:4] == ["**3**", "10", "0.1", "2"]
-    assert usual[:4] == ["16", "10", "0.1", "2"]
-    assert [cell[:4] for cell in few[4:]] == ["0.50", "0.80", "0.62"]
-    assert [cell[:4] for cell in usual[4:]] == ["0.25", "0.40", "0.62"]
-    assert usual[4].endswith("lower on 2 of 2")
+    finals[(16, 2, 0.1, 1), "ucb", "levy"] = {930: 1.0}  # nothing to compare it with
+    # Who exchanges once is compared with the same agents alone, who never do.
+    finals |= {
+        ((16, 10, 0.1, 50), "shape-ucb", p): {930: 12.0} for p in ("levy", "sphere")
+    }
+    few, usual, once = rows("\n".join(judge.judgement(finals)))
+    assert few[:5] == ["**3**", "10", "0.1", "1", "2"]
+    assert usual[:5] == ["16", "10", "0.1", "1", "2"]
+    assert once[:5] == ["16", "10", "0.1", "**50**", "1"]
+    assert [cell[:4] for cell in few[5:]] == ["0.50", "0.80", "0.62"]
+    assert [cell[:4] for cell in usual[5:]] == ["0.25", "0.40", "0.62"]
+    assert [cell[:4] for cell in once[5:]] == ["0.75", "1.20", "0.62"]
+    assert usual[5].endswith("lower on 2 of 2")
 
 
 def test_compare_runs(run, tmp_path):

@@ -263,7 +263,7 @@ def play(agent, num_rounds, packet=None):
     return np.array(queries)
 
 
-def test_a_round_grows_the_data_and_ends_the_packet():
+def test_a_round_grows_the_data_and_the_next_exchange_ends_the_packet():
     agent = make_agent()
     assert (agent.t, len(agent.data)) == (1, 6)
     first = agent.posterior
@@ -272,8 +272,12 @@ def test_a_round_grows_the_data_and_ends_the_packet():
     assert (agent.t, len(agent.data)) == (3, 8)
     assert (agent.data.X[6:] == queries).all()
     assert agent.posterior is not first
-    # The packet was for that round: the next decision is local again.
-    assert (agent.ask() == make_agent_like(agent).ask()).all()
+    # A round without an exchange: what was heard in the last one still counts.
+    guided, local = agent.ask(), make_agent_like(agent).ask()
+    assert (guided != local).any()
+    # An exchange without an answer: the decision is local.
+    agent.upload()
+    assert (agent.ask() == local).all()
 
 
 def make_agent_like(agent):

@@ -160,6 +160,7 @@ def test_path_is_repeated_as_it_was_given(tmp_path):
         (["--method", "guide-ubc"], ["no method 'guide-ubc'", "'guide-ucb'"]),
         (["--level", "4"], ["level must be 1, 2 or 3, got 4"]),
         (["--rounds", "-1"], ["num_rounds", "at least 0, got -1"]),
+        (["--exchange-interval", "0"], ["exchange_interval", "at least 1, got 0"]),
         (["--init", "0"], ["num_initial", "at least 1, got 0"]),
         (["--agents", "0"], ["num_agents", "at least 1, got 0"]),
         (["--seed", "-1"], ["seed", "at least 0, got -1"]),

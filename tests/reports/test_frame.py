@@ -44,6 +44,9 @@ def test_conditions_say_what_is_not_the_papers():
     assert Conditions(level=1).label == "Level 1"
     other = Conditions(level=3, common_shift=0.3, noise=0.5, noise_units="raw", dim=4)
     assert other.label == "Level 3, common shift 0.3, noise 0.5 raw, d = 4"
+    seldom = Conditions(level=2, exchange_interval=5)
+    assert seldom.label == "Level 2, an exchange every 5 rounds"
+    assert not seldom.is_papers
     assert Conditions(level=1).is_papers
     assert not other.is_papers
 

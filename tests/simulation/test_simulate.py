@@ -44,6 +44,43 @@ def stable(record):
     return json.dumps(kept)
 
 
+@pytest.mark.parametrize("method", ["guide-ucb", "consensus-ucb", "shape-ucb", "fts"])
+def test_agents_exchange_in_every_few_rounds(method):
+    """Seven rounds, three exchanges: in rounds 1, 4 and 7."""
+    often, seldom, once = (
+        small(method=method, num_rounds=7, exchange_interval=every)
+        for every in (1, 3, 7)
+    )
+    assert stable(often.to_record()) == stable(
+        small(method=method, num_rounds=7).to_record()
+    )
+    assert "exchange_interval" not in often.to_record()["spec"]
+    assert seldom.to_record()["spec"]["exchange_interval"] == 3
+    for way in ("up_per_agent_round", "down_per_agent_round"):
+        sent = [trace.num_bytes[way] for trace in (often, seldom, once)]
+        assert 0.36 < sent[1] / sent[0] < 0.52  # 3 of 7; later packets may be longer
+        assert 0.08 < sent[2] / sent[0] < 0.2  # 1 of 7
+    # The first query follows an exchange in all three; the second does not in two.
+    first, second = SMALL["num_initial"], SMALL["num_initial"] + 1
+    assert (often.queries[:, first] == seldom.queries[:, first]).all()
+    assert (seldom.queries[:, second] == once.queries[:, second]).all()
+    assert (often.queries != seldom.queries).any()
+    assert (seldom.queries != once.queries).any()
+
+
+def test_what_was_heard_once_goes_on_to_count():
+    """A method whose packet is used only in the round it came in would end as alone."""
+    heard = small(method="placebo-ucb", exchange_interval=3)
+    assert (heard.queries == small(method="placebo-ucb").queries).all()
+    assert (heard.queries != small(method="ucb").queries).any()
+
+
+def test_rounds_between_exchanges_are_counted():
+    for wrong in (0, -1, 1.5, "often", True):
+        with pytest.raises(SettingsError, match="exchange_interval"):
+            small(exchange_interval=wrong)
+
+
 RUN = """
 import json, sys
 from guidefbo import simulate

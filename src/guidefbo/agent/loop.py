@@ -1,8 +1,8 @@
 """The agent of a simulated run, in synchronous rounds on the unit cube.
 
-A round is: fit, upload, receive, ask, evaluate outside, tell. Uploads are all that
-leaves the agent. It holds the state of the round: data, fit, packet. The agent of a
-real site is `guidefbo.Agent`.
+A round is: fit, upload, receive, ask, evaluate outside, tell; a round without an
+exchange leaves out upload and receive. Uploads are all that leaves the agent. It holds
+the state of the round: data, fit, packet. The agent of a real site is `guidefbo.Agent`.
 """
 
 from collections.abc import Mapping
@@ -86,13 +86,21 @@ class RoundAgent:
         return int(np.argmax(gp.predict_mean(gp.X)))
 
     def upload(self) -> Message | None:
-        """Return this round's message, or None where the strategy stays silent."""
+        """Return this round's message, or None where the strategy stays silent.
+
+        A new exchange begins: what the last one brought goes into the message, where
+        the strategy has a use for it, and into no further decision.
+        """
+        self._is_fresh = False
         return self._policy.upload(
             self.fit(), self._study(), self._packet, self._address
         )
 
     def receive(self, packet: Any) -> None:
-        """Take the server's answer for this round; one that does not fit is refused."""
+        """Take the server's answer; one that does not fit is refused.
+
+        It is decided on until the next exchange begins.
+        """
         if packet is not None:
             self._policy.check(packet)
         self._packet, self._is_fresh = packet, True
@@ -114,8 +122,6 @@ class RoundAgent:
             self._scores.append(self._forecasts.score(float(y)))
             self._forecasts = None
         self._fitted = self._insight = None
-        # Held on to for the next upload, but used for one decision only.
-        self._is_fresh = False
         self._t += 1
 
     def _study(self) -> Any:

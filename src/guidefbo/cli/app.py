@@ -136,6 +136,14 @@ def run(
             show_default="50, or the problem's own",
         ),
     ] = None,
+    exchange_interval: Annotated[
+        int | None,
+        typer.Option(
+            help="Rounds from one exchange to the next; the first follows the initial "
+            "design.",
+            show_default="1",
+        ),
+    ] = None,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -185,6 +193,7 @@ def run(
             "num_agents": agents,
             "num_initial": init,
             "num_rounds": rounds,
+            "exchange_interval": exchange_interval,
         }
         spec = RunSpec(
             problem=problem,

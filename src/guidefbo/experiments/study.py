@@ -23,7 +23,8 @@
     settings = { max_strength = 2.0 }
 
 Fields are those of a run: problem ("all" for the whole catalogue), dim, level,
-common_shift, noise, noise_units, method, num_agents, num_initial, num_rounds, settings.
+common_shift, noise, noise_units, method, num_agents, num_initial, num_rounds,
+exchange_interval, settings.
 """
 
 from collections.abc import Mapping

@@ -40,7 +40,7 @@ from guidefbo.experiments.study_json import Row
 
 FIELDS = (
     *("problem", "method", "seed", "level", "common_shift", "noise", "noise_units"),
-    *("dim", "num_agents", "num_initial", "num_rounds"),
+    *("dim", "num_agents", "num_initial", "num_rounds", "exchange_interval"),
 )
 """Fields of a run, in the order of their columns."""
 SETTING = "settings."

@@ -24,6 +24,7 @@ class Conditions:
     num_agents: Field = 16
     num_initial: Field = 30
     num_rounds: Field = 50
+    exchange_interval: Field = None
 
     @classmethod
     def of(cls, spec: Mapping[str, Any]) -> "Conditions":
@@ -64,6 +65,8 @@ class Conditions:
             usual.num_rounds,
         ):
             parts.append(f"{self.num_initial} + {self.num_rounds} evaluations")
+        if self.exchange_interval is not None:
+            parts.append(f"an exchange every {self.exchange_interval} rounds")
         return ", ".join(parts) or "tasks as given"
 
     @property

@@ -61,6 +61,7 @@ def assemble(
     *,
     streams: Streams,
     liars: Liars | None = None,
+    every: int = 1,
 ) -> Federation:
     """Return agents that know their initial observations, and their server.
 
@@ -72,6 +73,7 @@ def assemble(
         observed: What every agent observed there, (agents, points).
         streams: Randomness of the run.
         liars: The agents that lie, if any.
+        every: Rounds from one exchange to the next.
     """
     dim = design.shape[2]
     # SciPy's statistics take a second to load: not on any stage's clock.
@@ -84,7 +86,8 @@ def assemble(
         strategy_version=method.strategy.version,
     )
     agents = _agents(method, settings, problem, data, streams)
-    return Federation(agents, method.run_server(settings), terms, streams, liars)
+    server = method.run_server(settings)
+    return Federation(agents, server, terms, streams, liars, every)
 
 
 def _agents(

@@ -49,7 +49,7 @@ class SimulatedAgent(Protocol):
         ...
 
     def receive(self, packet: Any) -> None:
-        """Take the server's answer for this round."""
+        """Take the server's answer; it counts until the next exchange."""
         ...
 
     def ask(self) -> Point:
@@ -62,7 +62,7 @@ class SimulatedAgent(Protocol):
 
 
 class Federation:
-    """Agents and a server that meet once per round."""
+    """Agents and a server that meet in every round, or in every few."""
 
     def __init__(
         self,
@@ -71,6 +71,7 @@ class Federation:
         terms: Terms,
         streams: Streams,
         liars: Liars | None = None,
+        every: int = 1,
     ) -> None:
         """Bring agents together.
 
@@ -80,6 +81,7 @@ class Federation:
             terms: What the messages are of.
             streams: Randomness of the run.
             liars: The agents that lie, if any.
+            every: Rounds from one exchange to the next, the first in round 1.
         """
         self.agents = agents
         self.traffic = Traffic()
@@ -88,13 +90,14 @@ class Federation:
         self._terms = terms
         self._streams = streams
         self._liars = liars
+        self._every = every
 
     def round(self, t: int, evaluate: Evaluate) -> Points:
         """Run round t of Algorithm 1 and return the queries, (num_agents, d)."""
         with self.clock.stage("fit"):
             for agent in self.agents:
                 agent.fit()
-        if self._server is not None:
+        if self._server is not None and (t - 1) % self._every == 0:
             self._exchange(self._server, t)
         with self.clock.stage("decide"):
             queries = np.stack([agent.ask() for agent in self.agents])

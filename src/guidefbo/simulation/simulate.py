@@ -97,6 +97,7 @@ def _run(
         evaluations.make(design, 0),
         streams=streams,
         liars=liars,
+        every=spec.exchange_interval or 1,
     )
     report(0)
     chosen, judged = [federation.choices()], list[list[Mapping[str, float]]]()

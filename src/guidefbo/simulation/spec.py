@@ -54,6 +54,9 @@ class RunSpec:
     """Initial evaluations of each agent."""
     num_rounds: int = cast(int, None)
     """Rounds after the initial design."""
+    exchange_interval: int | None = None
+    """Rounds from one exchange to the next, the first one being right after the initial
+    design; agents hold on to what they heard. None: they exchange in every round."""
     seed: int = 0
     """Root of all randomness."""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -67,6 +70,12 @@ class RunSpec:
                 self._set(name, getattr(entry, name))
         for name, low, high in COUNTS:
             self._set(name, require_count(name, getattr(self, name), low, high))
+        if self.exchange_interval is not None:
+            every = require_count(
+                "exchange_interval", self.exchange_interval, 1, 100_000
+            )
+            # One way to say it, so that equal runs have equal specs.
+            self._set("exchange_interval", None if every == 1 else every)
         dim = self._settle(entry)
         rows = dim + self.num_initial + self.num_rounds
         if (size := self.num_agents * dim * rows) > MAX_NUMBERS:
