@@ -7,10 +7,13 @@ in an environment of its own, with `-m flower`.
 import doctest
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import cycle
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -37,7 +40,7 @@ def flower():
 
 
 def test_doctests(flower):
-    assert doctest.testmod(flower) == (0, 1)
+    assert doctest.testmod(flower) == (0, 3)
 
 
 def test_only_places_of_letters_are_places(flower):
@@ -144,12 +147,17 @@ class Nodes:
                 yield Message(reply, reply_to=message)
 
 
-def test_nodes_do_not_wait_for_each_other(flower, monkeypatch):
+@pytest.fixture
+def identity(monkeypatch):
+    """What the SuperLink says to the process of a ServerApp."""
     from flwr.supercore.task_identity import TaskIdentity
 
-    # What the SuperLink says to the process of a ServerApp.
     for name in ("_run_id", "_node_id", "_task_id"):
         monkeypatch.setattr(TaskIdentity, name, 1)
+
+
+@pytest.mark.usefixtures("identity")
+def test_nodes_do_not_wait_for_each_other(flower):
     seen = {1: [], 2: [], 3: []}
 
     def node(number, replies):
@@ -191,6 +199,110 @@ def test_nodes_do_not_wait_for_each_other(flower, monkeypatch):
     assert {v.since for v in visits.under_way.values() if v.node == 2} == {
         flower.LOST + 1.0
     }
+
+
+@pytest.mark.usefixtures("identity")
+def test_half_a_reply_holds_nobody_up(flower, monkeypatch):
+    """Flower waits three minutes for what a node that died had not yet uploaded."""
+    monkeypatch.setattr(flower, "STEP", 0.05)
+    is_dead = threading.Event()
+    asked = flower.to_content([flower.Carried(PLACE, b"x")])
+
+    class Stuck(Nodes):
+        def pull_messages(self, numbers):
+            at = [self.waiting[n].metadata.dst_node_id for n in numbers]
+            if 2 in at and not is_dead.is_set():
+                is_dead.wait(30.0)
+            return list(super().pull_messages(numbers))
+
+    grid = Stuck({1: lambda _: asked, 2: lambda _: None})
+    visits = flower.Round(grid=grid, desk=Desk(), pause=10.0)
+    assert visits.step(0.0) == 0
+    assert visits.step(1.0) == 0
+    assert threading.active_count() < 20
+    held_up = visits.looking
+    # What is late is given up, everything is visited again, and nothing is lost.
+    is_dead.set()
+    assert visits.step(flower.LOST + 1.0) == 1
+    assert held_up.replies.result(5.0), "the late look had the other node's reply"
+    assert visits.step(flower.LOST + 2.0) == 1
+
+
+@pytest.mark.usefixtures("identity")
+def test_an_outage_of_the_grid_does_not_end_the_run(flower, monkeypatch, caplog):
+    """Flower repeats most calls, but not after a broken handshake of TLS."""
+    import httpx
+    from flwr.supercore.inflatable.inflatable_utils import ObjectPushError
+
+    class Desks(Desk):
+        writer = SimpleNamespace(close=lambda: None)
+
+    store = SimpleNamespace(close=lambda: None)
+    monkeypatch.setattr("guidefbo.coordinator.schema.open_current", lambda _: store)
+    monkeypatch.setattr(
+        "guidefbo.coordinator.answer.open_desk", lambda *_, **__: Desks()
+    )
+    monkeypatch.setattr(flower, "STEP", 0.01)
+    request = httpx.Request("POST", "https://127.0.0.1/")
+
+    def status(number):
+        return httpx.HTTPStatusError(
+            "", request=request, response=httpx.Response(number, request=request)
+        )
+
+    class Failing(Nodes):
+        """Each of the three calls of a step fails in turn, after a step that works."""
+
+        errors = cycle(
+            (
+                *(None, None, None),
+                httpx.ConnectError("[SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred"),
+                *(None, ObjectPushError("ab", 1, "session")),
+                *(None, None, httpx.ReadTimeout("The handshake operation timed out")),
+                status(500),
+            )
+        )
+
+        def get_node_ids(self):
+            return self._or_error(super().get_node_ids())
+
+        def push_messages(self, messages):
+            return self._or_error(list(super().push_messages(messages)))
+
+        def pull_messages(self, numbers):
+            return self._or_error(list(super().pull_messages(numbers)))
+
+        def _or_error(self, value):
+            error = next(self.errors)
+            if error is not None:
+                raise error
+            return value
+
+    answered = []
+
+    def node(content):
+        answered.extend(c.data for c in flower.from_content(content))
+        return flower.to_content([flower.Carried(PLACE, b"x")])
+
+    grid = Failing({1: node})
+    context = SimpleNamespace(
+        run_config={"store": "x.db", "pause": 0.0, "minutes": 0.005}
+    )
+    flower.serve(grid, context)
+    assert set(answered) == {b"X"}
+    assert len(caplog.records) >= 4
+    # What does not pass by itself ends the run, with its reason.
+    for error in (status(400), ValueError("no grid"), SettingsError("no store")):
+        grid.get_node_ids = raising(error)
+        with pytest.raises(type(error)):
+            flower.serve(grid, context)
+
+
+def raising(error):
+    def call():
+        raise error
+
+    return call
 
 
 def test_settings_of_a_run(flower):

@@ -25,13 +25,17 @@ import logging
 import re
 import time
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple, Protocol
 
+import httpx
 from flwr.app import ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
+from flwr.supercore.inflatable.inflatable_utils import ObjectPushError
 
 from guidefbo.core.errors import SettingsError, WireError
 from guidefbo.core.files import InputError, read_file, write_atomically
@@ -54,7 +58,8 @@ TIME_TO_LIVE = 12 * 3600.0
 """Seconds after which Flower throws a message away; the next visit carries it again."""
 LOST = 60.0
 """Seconds after which a visit without a reply is made again. A SuperLink that stops
-while it hands a reply on takes that reply with it."""
+while it hands a reply on takes that reply with it, and a SuperNode that stops while it
+uploads one makes Flower wait three minutes for the rest."""
 PAUSE, MINUTES = 60.0, 0.0
 log = logging.getLogger(__name__)
 
@@ -188,6 +193,46 @@ class Visit(NamedTuple):
     """When it was sent."""
 
 
+class Look(NamedTuple):
+    """A look for replies, in a thread of its own: Flower's call may take minutes."""
+
+    replies: Future[list[Message]]
+    """Those that were there."""
+    since: float
+    """When it began."""
+
+
+def look(grid: Grid, numbers: list[str], now: float) -> Look:
+    """Begin to look for the replies to messages."""
+    replies: Future[list[Message]] = Future()
+
+    def pull() -> None:
+        try:
+            replies.set_result(list(grid.pull_messages(numbers)))
+        except Exception as error:
+            replies.set_exception(error)
+
+    # The end of the run does not wait for it.
+    Thread(target=pull, name="guidefbo-look", daemon=True).start()
+    return Look(replies, now)
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether an error of the grid may pass, as those of a SuperLink that stops.
+
+    Flower's own calls are repeated after most of those errors; a broken handshake of
+    TLS, a database that is locked and a half of an upload end the whole run.
+
+    >>> is_outage(httpx.ConnectError("[SSL: UNEXPECTED_EOF_WHILE_READING]"))
+    True
+    >>> is_outage(SettingsError("Expected the coordinator's store."))
+    False
+    """
+    if isinstance(error, httpx.HTTPStatusError):
+        return error.response.status_code >= 500
+    return isinstance(error, httpx.TransportError | ObjectPushError)
+
+
 @dataclass(slots=True)
 class Round:
     """The visits to all nodes, none of which waits for another."""
@@ -202,6 +247,8 @@ class Round:
     """What the next visit of a node leaves there."""
     under_way: dict[str, Visit] = field(default_factory=dict[str, Visit])
     """Visits by the number of the message that is on its way."""
+    looking: Look | None = None
+    """The look for replies that has not come back."""
     due: dict[int, float] = field(default_factory=dict[int, float])
     """When a node is visited next."""
 
@@ -232,10 +279,20 @@ class Round:
             for node, number in zip(ready, sent, strict=True):
                 if number:
                     self.under_way[number] = Visit(node, now)
-        return sum(self._read(reply, now) for reply in self._replies())
+        return sum(self._read(reply, now) for reply in self._replies(now))
 
-    def _replies(self) -> list[Message]:
-        return list(self.grid.pull_messages(list(self.under_way)))
+    def _replies(self, now: float) -> list[Message]:
+        """Return the replies that are there, in a step's time or at a later step."""
+        if self.looking is not None and now - self.looking.since > LOST:
+            self.looking = None  # and all that it looked for is visited again
+        if self.looking is None:
+            self.looking = look(self.grid, list(self.under_way), now)
+        found = self.looking.replies
+        done, _ = wait([found], timeout=STEP)
+        if not done:
+            return []
+        self.looking = None
+        return found.result()
 
     def _read(self, reply: Message, now: float) -> int:
         """Answer the letters of a reply; return how many there were."""
@@ -280,9 +337,15 @@ def serve(grid: Grid, context: Context) -> None:
     round_ = Round(grid=grid, desk=desk, pause=pause)
     try:
         while minutes == 0.0 or time.monotonic() - began < 60.0 * minutes:
-            num_answered = round_.step(time.monotonic())
-            if num_answered:
-                log.info("%d letters answered", num_answered)
+            try:
+                num_answered = round_.step(time.monotonic())
+            except Exception as error:
+                if not is_outage(error):
+                    raise
+                log.warning("the nodes are out of reach, tried again: %s", error)
+            else:
+                if num_answered:
+                    log.info("%d letters answered", num_answered)
             time.sleep(STEP)
     finally:
         desk.writer.close()
