@@ -2,7 +2,7 @@
 
 import pytest
 
-from guidefbo.experiments.estimate import estimate_seconds
+from guidefbo.experiments.estimate import estimate_seconds, slowness
 from guidefbo.experiments.outcome import Outcome
 from guidefbo.experiments.study_json import Row
 from guidefbo.methods.registry import find_method, find_rule
@@ -18,7 +18,7 @@ FULL = {
 
 def seconds(known=None, **changes):
     row = Row(key="a", spec={**FULL, **changes}, code={})
-    return estimate_seconds([row], known or {})
+    return estimate_seconds([row], known or {}, slowness=lambda: 1.0)
 
 
 def test_a_full_run_takes_what_the_records_say():
@@ -47,10 +47,37 @@ def test_smaller_runs_take_less(changes, least, most):
     assert least <= seconds(**changes) / seconds() <= most
 
 
+def test_a_slow_machine_takes_longer_where_nothing_has_run_yet():
+    rows = [
+        Row(key="done", spec=FULL, code={}),
+        Row(key="left", spec={**FULL, "num_agents": 8}, code={}),
+        Row(key="other", spec={**FULL, "method": "nei"}, code={}),
+    ]
+    known = {"done": Outcome(seconds={"total": 100.0})}
+    by_record = seconds(method="nei")
+    for times in (0.5, 3.0):
+        estimate = estimate_seconds(rows, known, slowness=lambda t=times: t)
+        assert estimate == pytest.approx(50.0 + times * by_record)
+
+
+def test_the_machine_is_measured_by_a_run(monkeypatch):
+    """The sample takes a tenth of a second or so; what it took counts in proportion."""
+    assert 0.01 < slowness() < 100.0
+    measured = slowness()
+    monkeypatch.setattr("guidefbo.experiments.estimate.sample_seconds", lambda: 2.2)
+    sample = {"num_agents": 4, "num_initial": 50, "num_rounds": 5}
+    assert slowness() == pytest.approx(2.2 / seconds(**sample))
+    assert slowness() != measured
+
+
 def test_runs_that_are_there_tell_the_pace():
     rows = [
         Row(key="done", spec=FULL, code={}),
         Row(key="left", spec={**FULL, "num_agents": 8}, code={}),
     ]
     known = {"done": Outcome(seconds={"total": 100.0})}
-    assert estimate_seconds(rows, known) == pytest.approx(50.0)
+    assert estimate_seconds(rows, known, unmeasured) == pytest.approx(50.0)
+
+
+def unmeasured():
+    raise AssertionError("All that is left has a pace: there is nothing to measure.")

@@ -21,6 +21,7 @@ from guidefbo.experiments.plan import unused_settings
 from guidefbo.experiments.run import Event, Plan, make_plan, run_study
 from guidefbo.experiments.study import Study
 
+BY_SAMPLE = " (by a short run on this machine; better once some ran)"
 SHOWN_CODES = 3
 """Different codes that are named where runs are of other code."""
 SHOWN_FAILURES = 5
@@ -38,7 +39,11 @@ def print_plan(
         f"  to do     {len(plan.missing)}",
         f"  estimate  {spoken(plan.seconds / jobs)} with {jobs} "
         f"{'process' if jobs == 1 else 'processes'}"
-        + ("" if plan.done else " (from a reference machine; better once some ran)"),
+        + (
+            ""
+            if plan.done
+            else " (by a short run on this machine; better once some ran)"
+        ),
     ]
     if study.changes:
         lines.insert(1, f"  changed   {', '.join(study.changes)} in every run")

@@ -1,10 +1,15 @@
-"""How long a study will take: from its own finished runs, or from a reference."""
+"""How long a study will take: from its own finished runs, or from the methods' records.
 
-from collections.abc import Iterable, Mapping
+The records tell seconds of one machine. How fast this one is beside it is measured by a
+run of a tenth of a second.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from statistics import mean
 from typing import Any
 
 from guidefbo.experiments.outcome import Outcome
+from guidefbo.experiments.pace import SAMPLE, sample_seconds
 from guidefbo.experiments.study_json import Row
 from guidefbo.methods.registry import find_method
 
@@ -16,13 +21,24 @@ not on that of coordinates; the rest is in proportion to it."""
 SIMILARITY_SECONDS = 0.3
 
 
-def estimate_seconds(rows: Iterable[Row], known: Mapping[str, Outcome]) -> float:
+def slowness() -> float:
+    """Return how many times as long as by the records a run takes on this machine."""
+    return sample_seconds() / _recorded_seconds({"method": "ucb", **SAMPLE})
+
+
+def estimate_seconds(
+    rows: Iterable[Row],
+    known: Mapping[str, Outcome],
+    slowness: Callable[[], float] = slowness,
+) -> float:
     """Return the seconds of one process for all rows that have no outcome yet.
 
     Args:
         rows: Rows of the study.
         known: Outcomes of finished rows, by key. Their mean time per agent and round
-            counts for rows of the same method; where there is none, a reference does.
+            counts for rows of the same method; where there is none, the method's
+            record does.
+        slowness: What the seconds of records are multiplied by.
     """
     listed = {row.key: row for row in rows}
     pace: dict[str, list[float]] = {}
@@ -31,20 +47,24 @@ def estimate_seconds(rows: Iterable[Row], known: Mapping[str, Outcome]) -> float
         if outcome is not None and "total" in outcome.seconds:
             seconds = outcome.seconds["total"]
             pace.setdefault(_kind(row), []).append(seconds / _work(row.spec))
-    return sum(_seconds(row, pace) for key, row in listed.items() if key not in known)
+    left = [row for key, row in listed.items() if key not in known]
+    by_pace = [row for row in left if _kind(row) in pace]
+    seconds = sum(mean(pace[_kind(row)]) * _work(row.spec) for row in by_pace)
+    by_record = [row for row in left if _kind(row) not in pace]
+    if by_record:
+        seconds += slowness() * sum(_recorded_seconds(row.spec) for row in by_record)
+    return seconds
 
 
-def _seconds(row: Row, pace: Mapping[str, list[float]]) -> float:
-    kind = _kind(row)
-    if kind in pace:
-        return mean(pace[kind]) * _work(row.spec)
-    if "method" not in row.spec:
+def _recorded_seconds(spec: Mapping[str, Any]) -> float:
+    """Return what a run takes by the records of its method."""
+    if "method" not in spec:
         return SIMILARITY_SECONDS
-    method = find_method(row.spec["method"])
+    method = find_method(spec["method"])
     # Of a strategy with a rule of its own, the time is known as it is.
     extra = 0.0 if method.strategy.rules else method.rule.seconds
     seconds = method.strategy.seconds + extra
-    return seconds * _work(row.spec) / _work({"method": "", **FULL_RUN})
+    return seconds * _work(spec) / _work({"method": "", **FULL_RUN})
 
 
 def _kind(row: Row) -> str:
