@@ -419,7 +419,13 @@ def test_parameter_named_value_has_no_table(call, tmp_path):
         (["tell", "site.json", OWN.replace("yes", "si"), "1"], ["true or false"]),
         (["tell", "site.json", OWN.replace("-1.5", "9"), "1"], ["[-2, 2], got 9"]),
         (["tell", "site.json", OWN.replace("-1.5", "nan"), "1"], ["[-2, 2], got nan"]),
+        (["tell", "site.json", "1", "1", "--std", "1e200"], ["from 0 to 1e+100"]),
+        (["tell", "site.json", "1", "nan"], ["finite number", "--failed 'reason'"]),
         (["tell", "none.json", "1", "1"], ["Cannot read none.json", "guidefbo init"]),
+        (
+            ["init", "space.toml", "new.json", "--goal", "max"],
+            ["agent's file comes first: guidefbo init new.json space.toml"],
+        ),
         (["tell", "space.toml", "1", "1"], ["space.toml is damaged or not an agent"]),
         (["ask", "none.json"], ["Cannot read none.json"]),
         (["ask", "."], ["Cannot read ."]),

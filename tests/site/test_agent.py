@@ -339,7 +339,7 @@ def test_what_is_no_finite_number_is_refused(value):
 def test_std_must_be_a_spread(std):
     agent = told(num_results=3)
     before = snapshot(agent)
-    with pytest.raises(DataError, match="standard deviation of at least 0"):
+    with pytest.raises(DataError, match="standard deviation from 0 to"):
         agent.tell(agent.trials[0], 1.0, std=std)
     assert snapshot(agent) == before
 
@@ -670,6 +670,13 @@ def test_guidance_changes_the_questions():
     assert trial.guided
     assert not other.guided
     assert trial.values != other.values
+    assert "guidance active: received after 5 results" in str(agent)
+
+
+def test_a_correction_is_no_result_in_what_is_said_of_guidance():
+    agent = told("box", 5)
+    agent.tell(1, 0.25)
+    agent.receive(handed(agent, packet(2, center=0.9, weight=1.0, variance=0.01)))
     assert "guidance active: received after 5 results" in str(agent)
 
 

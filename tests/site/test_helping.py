@@ -87,6 +87,19 @@ def test_results_are_compared_with_what_was_expected(goal):
     assert "; asked alone: " in said
 
 
+def test_a_result_from_elsewhere_is_not_compared_with_what_was_expected():
+    agent = guided(goal="max")
+    before = help_of(agent)
+    rounded, elsewhere = agent.ask(), agent.ask()
+    heat = rounded.values["heat"]
+    agent.tell(rounded, rounded.basis.mean + 1.0, values={"heat": heat + 1e-5})
+    assert help_of(agent).guided.num_results == before.guided.num_results + 1
+    moved = 140.0 - elsewhere.values["heat"]
+    agent.tell(elsewhere, elsewhere.basis.mean + 9.0, values={"heat": moved})
+    assert help_of(agent).guided.num_results == before.guided.num_results + 1
+    assert [t.id for t in agent.followed][-1] == rounded.id
+
+
 def turned(**options):
     """Return a site whose own data speak against the others."""
     return exchanged(federation(num_results=20, packet_lifetime=50, **options))[0]

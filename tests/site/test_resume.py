@@ -351,6 +351,16 @@ def test_damaged_field_is_refused(place, value, whole, tmp_path):
         load_text(tmp_path, changed(whole, place, value))
 
 
+def test_a_damaged_file_names_the_trial(whole, tmp_path):
+    text = changed(whole, (*RECORD, "value"), "x")
+    with pytest.raises(AgentFileError, match=r"trial 3: Expected a finite number"):
+        load_text(tmp_path, text)
+    form = json.loads(whole)
+    del form["trials"][2]["records"][0]["std"]
+    with pytest.raises(AgentFileError, match=r"trial 3: 'std' is missing"):
+        load_text(tmp_path, json.dumps(form))
+
+
 junk = st.sampled_from(
     [None, True, -1, 0, 7, 1.5, -1e99, 10**30, INFINITE, "", "x", "\ud800", [], {}]
 ) | st.text(max_size=3)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from guidefbo.cli.opened import check_output, command
-from guidefbo.cli.space_file import read_space
+from guidefbo.cli.space_file import EXAMPLE_HINT, read_space
 from guidefbo.cli.speech import notice
 from guidefbo.cli.table import Reading, tell_rows
 from guidefbo.core.errors import SettingsError
@@ -94,7 +94,11 @@ def create(
     _check_setup(setup)
     if setup["site"] is None and setup["num_agents"] is None:
         setup["site"] = to_name(file.stem)
-    agent = Agent(read_space(space_file), settings=parse_settings(pairs), **setup)
+    hint = EXAMPLE_HINT
+    if file.suffix == ".toml" and file.exists():
+        hint = f"The agent's file comes first: guidefbo init {space_file} {file}"
+    space = read_space(space_file, hint)
+    agent = Agent(space, settings=parse_settings(pairs), **setup)
     if results is not None:
         tell_rows(agent, results, reading, notice)
     inputs = [space_file] if results is None else [space_file, results]

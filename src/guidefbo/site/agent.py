@@ -184,6 +184,11 @@ class Agent:
         return tuple(trial.id for trial in done if trial.id not in used)
 
     @property
+    def followed(self) -> tuple[Trial, ...]:
+        """The trials with a value that were run about as they were asked, by id."""
+        return tuple(self._book.followed())
+
+    @property
     def scores(self) -> tuple[float, ...]:
         """By how much the others foretold each result better than the own data alone.
 

@@ -178,6 +178,10 @@ class Book:
         has_std = len(done) > 0 and not np.isnan(std).all()
         return Dataset(X=self.points(done), y=y, std=std if has_std else None)
 
+    def followed(self) -> list[Trial]:
+        """Return the trials with a value that were run about as they were asked."""
+        return [t for t in self.in_state(TrialState.DONE) if self._is_as_asked(t)]
+
     def scores(self) -> list[float]:
         """Return how the others foretold each result, in the order of telling.
 
@@ -189,11 +193,10 @@ class Book:
                 trial.records[0].order,
                 trial.basis.foretold.score(trial.value, trial.std or 0.0),
             )
-            for trial in self.in_state(TrialState.DONE)
+            for trial in self.followed()
             if trial.basis is not None
             and trial.basis.foretold is not None
             and trial.value is not None
-            and self._is_as_asked(trial)
         ]
         return [score for _, score in sorted(told)]
 

@@ -60,7 +60,8 @@ def take(
     if _keeps(in_use(held, setup, book), message):
         return replace(held, refusal=None)
     head, told = message.head, book.num_told
-    state, reason = GuidanceState.ACTIVE, f"received after {told} results"
+    num_results = book.results_since(0)
+    state, reason = GuidanceState.ACTIVE, f"received after {num_results} results"
     if is_empty(message.body):
         state = GuidanceState.NONE
         reason = "the packet is empty, nobody else has spoken"
@@ -120,8 +121,8 @@ def _refuse_old(message: Packet, held: Guidance, setup: Setup, book: Book) -> No
     head, told = message.head, book.num_told
     if head.answers > told:
         raise WireError(
-            f"it answers an upload made after {head.answers} results, and this "
-            f"agent has {told}. Was an older copy of its file put back?"
+            f"it answers an upload made after {head.answers} results and corrections, "
+            f"and this agent has {told}. Was an older copy of its file put back?"
         )
     if head.order < held.order:
         raise WireError("it is older than the packet that is held.")

@@ -149,7 +149,7 @@ def load_agent(path: Path) -> Stored:
         held = as_table(form["guidance"], "guidance")
         held = renew_guidance(held, setup) if is_old else held
         trials = [
-            trial_from_form(item, k, setup)
+            _trial_from_form(item, k, setup)
             for k, item in enumerate(as_list(form["trials"], "trials"), start=1)
         ]
         orders = [record.order for trial in trials for record in trial.records]
@@ -163,6 +163,15 @@ def load_agent(path: Path) -> Stored:
             summary=_summary(form, held, setup, trials),
             fingerprint=_fingerprint(text),
         )
+
+
+def _trial_from_form(form: Any, number: int, setup: Setup) -> Trial:
+    try:
+        return trial_from_form(form, number, setup)
+    except KeyError as error:
+        raise DataError(f"trial {number}: {error} is missing.") from error
+    except (FedBOError, ValueError, TypeError) as error:
+        raise DataError(f"trial {number}: {error}") from error
 
 
 def _summary(

@@ -14,7 +14,7 @@ from guidefbo.core.space.parameters import Choice, Parameter
 from guidefbo.site.agent import Agent
 from guidefbo.site.labels import Labels
 from guidefbo.site.summary import Held
-from guidefbo.site.trial import Trial, TrialState
+from guidefbo.site.trial import Trial
 
 WORTH_SAYING = 1.5
 """Odds below it are no news."""
@@ -170,7 +170,8 @@ def help_with(agent: Agent, held: Held) -> Help:
         agent: The agent; of the model nothing is asked.
         held: What is held of the others, and what the model says of that.
     """
-    done = [t for t in agent.trials if t.state == TrialState.DONE and t.basis]
+    # What was run elsewhere says nothing of what was expected where it was asked.
+    done = [t for t in agent.followed if t.basis]
     guided = [
         (t, t.basis.alone)
         for t in agent.trials

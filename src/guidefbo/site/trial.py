@@ -272,9 +272,11 @@ def check_told(value: Any, std: Any, failed: Any) -> None:
     if not is_finite_number(value) or abs(value) > MAX_VALUE:
         raise DataError(
             f"Expected a finite number of at most {MAX_VALUE:g} in size, got "
-            f"{shown(value)}. Where an evaluation failed, tell failed='reason'."
+            f"{shown(value)}. Where an evaluation failed, tell failed='reason' (in a "
+            "command: --failed 'reason')."
         )
     if std is not None and not (is_finite_number(std) and 0.0 <= std <= MAX_VALUE):
         raise DataError(
-            f"Expected a standard deviation of at least 0 or none, got {shown(std)}."
+            f"Expected a standard deviation from 0 to {MAX_VALUE:g} or none, got "
+            f"{shown(std)}."
         )
