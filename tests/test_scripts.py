@@ -453,6 +453,7 @@ def test_fts_de_regions(run):
             "shape-screened-hostile",
             ["--default", "screened"],
         ),
+        ("scripts/judge_conditions.py", "shape-conditions", []),
         ("scripts/judge_consensus.py", "consensus", []),
     ],
 )
