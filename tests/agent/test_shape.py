@@ -31,16 +31,18 @@ from guidefbo.agent.strategies.shape.models import (
     Insight,
     weights_of,
 )
-from guidefbo.agent.surrogate.gp import GaussianProcess
+from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.kernel import matern52, squared_distances
 from guidefbo.agent.surrogate.snapped import SnappedPosterior
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import SettingsError, WireError
+from guidefbo.core.space.parameters import Choice, Float
+from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Purpose, Streams
 from guidefbo.methods.registry import find_method
 from guidefbo.testing import check_agent_side, check_codec, check_posterior
 from guidefbo.testing.codec import encode
-from guidefbo.wire.shape import LARGEST, PLACE, SHARPEST, WIDEST
+from guidefbo.wire.shape import LARGEST, PLACE, SHARPEST, WIDEST, ShapePacket
 
 MIXED = SPACES["mixed"].domain
 """x, n, the three options of a drug, warm."""
@@ -262,9 +264,11 @@ def test_few_points_compare_the_models_and_all_decide():
 def test_upload_is_what_the_data_add_to_the_prior(domain, n):
     """E97: Bayesian linear regression, posterior precision less the prior's.
 
-    Fewer observations than coefficients, and more.
+    Fewer observations than coefficients, and more. Of a choice the coefficients are
+    counted from their mean, which no data can tell.
     """
     side, gp = agent(domain), make_gp(n, domain.dim)
+    gp = GaussianProcess.condition(domain.snap(gp.X), gp.y, gp.hyper)
     message = upload(side, gp)
     assert message.form == side.features.form
     scale = gp.y.std()
@@ -275,8 +279,14 @@ def test_upload_is_what_the_data_add_to_the_prior(domain, n):
     y = (gp.y - gp.hyper.mean) / scale
     S = np.array([LEVEL] + [VAGUE] * side.features.size)
     cov = np.linalg.inv(np.diag(1.0 / S) + F.T @ np.linalg.solve(K, F))
-    b, V = (cov @ F.T @ np.linalg.solve(K, y))[1:], np.diagonal(cov)[1:]
-    precision = 1.0 / V - 1.0 / S[1:]
+    counted = np.eye(len(S))
+    first = len(S) - sum(side.features.counts)
+    for k in side.features.counts:
+        counted[first : first + k, first : first + k] -= 1.0 / k
+        first += k
+    b = (counted @ cov @ F.T @ np.linalg.solve(K, y))[1:]
+    V = np.diagonal(counted @ cov @ counted.T)[1:]
+    precision = 1.0 / V - 1.0 / np.diagonal(counted @ np.diag(S) @ counted.T)[1:]
     variances = np.clip(1.0 / precision, SHARPEST, WIDEST)
     known = precision > 2.0 / WIDEST
     assert known.sum() > 2
@@ -287,6 +297,53 @@ def test_upload_is_what_the_data_add_to_the_prior(domain, n):
     assert coefficients(message.means, side)[known] == pytest.approx(
         means[known], rel=1e-5, abs=1e-6
     )
+
+
+@pytest.mark.parametrize("options", [2, 3, 5])
+def test_many_data_tell_how_good_options_are(options):
+    """E97: in their true size, and not more surely than the results allow."""
+    domain = Space(x=Float(0, 1), c=Choice(*range(options))).domain
+    side, rng = agent(domain), Streams(0).at(Purpose.NOISE, t=options)
+    misses = []
+    for _ in range(20):
+        chosen = rng.permutation(np.arange(20 * options) % options)
+        X = np.column_stack([rng.random(len(chosen)), np.eye(options)[chosen]])
+        worth = rng.standard_normal(options)
+        y = worth[chosen] + 0.3 * rng.standard_normal(len(chosen))
+        hyper = Hyperparameters(
+            mean=float(y.mean()),
+            lengthscales=np.ones(domain.dim),
+            outputscale=0.01,
+            noise_variance=0.09,
+        )
+        gp = GaussianProcess.condition(X, y, hyper)
+        message = upload(side, gp)
+        true = (worth - worth.mean()) / y.std()
+        error = np.sqrt(message.variances[2])
+        assert (error < 0.4).all()
+        misses.append((message.means[2] - true) / error)
+        assert np.sum(message.means[2]) == pytest.approx(0.0, abs=0.05)
+    # Twice the effect, as it was told once, would be off by many times the error.
+    assert 0.5 < np.sqrt(np.mean(np.square(misses))) < 1.6
+
+
+def test_what_is_told_of_options_is_believed_in_its_size():
+    """A variance told is that of a coefficient counted from the mean of its choice."""
+    domain = Space(x=Float(0, 1), c=Choice("a", "b")).domain
+    side = agent(domain)
+    gp = make_gp(5, domain.dim)
+    insight = side.study(gp)
+    packet = ShapePacket(
+        kinds=("slopes", "bends", "choice", "place"),
+        means=(np.zeros(1), np.zeros(1), np.array([1.5, -1.5]), np.zeros(1)),
+        variances=(np.ones(1), np.ones(1), np.full(2, 0.04), np.full(1, 0.08)),
+    )
+    prior = insight.told(side.features, packet).model.prior
+    counted = np.array([[0.5, -0.5], [-0.5, 0.5]])
+    cov = counted @ np.diag(prior.variances[-2:]) @ counted.T
+    scale = gp.y.std()
+    assert np.diagonal(cov) == pytest.approx(np.full(2, 0.04 * scale**2))
+    assert prior.means[-2:] == pytest.approx(scale * np.array([1.5, -1.5]))
 
 
 def test_upload_finds_the_coefficients():

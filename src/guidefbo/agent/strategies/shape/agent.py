@@ -157,10 +157,10 @@ class ShapeAgent:
         """Return what the data say of trend and place, the posterior less its prior."""
         del posterior, data, held, address
         scale, numbers = insight.known.scale, self.features.numbers
-        means, variances = _said(insight.vague, scale)
+        means, variances = _said(insight.vague, scale, self.features.quadratic.free)
         if insight.curved is not None:
             low, of_quadratic = self.features.of_quadratic, (means, variances)
-            means, variances = _said(insight.curved, scale)
+            means, variances = _said(insight.curved, scale, self.features.free)
             means[low], variances[low] = of_quadratic
         means = np.append(means, insight.place.center[numbers] - CENTER)
         variances = np.append(variances, insight.place.variance[numbers])
@@ -299,17 +299,23 @@ class ShapeAgent:
         return Place(center, spread)
 
 
-def _said(vague: TrendPosterior, scale: float) -> tuple[Values, Values]:
+def _said(vague: TrendPosterior, scale: float, free: Values) -> tuple[Values, Values]:
     """Return what the data say of the coefficients: the posterior less its prior.
+
+    The indicators of a choice sum to zero. What its coefficients have in common no data
+    can tell, so that it keeps its prior variance and is taken off on both sides.
 
     Args:
         vague: The model with a vague trend.
         scale: Standard deviation of the values, in which coefficients are counted.
+        free: Share of each coefficient's prior variance that data can tell of.
     """
     unit = scale**2
-    prior = vague.prior.variances[1:] / unit
+    whole = vague.prior.variances[1:] / unit
+    prior = free * whole
     # The difference of two like numbers may come out as nought or less.
-    V = np.maximum(vague.weight_variances[1:] / unit, SMALLEST * prior)
+    V = vague.weight_variances[1:] / unit - (whole - prior)
+    V = np.maximum(V, SMALLEST * prior)
     variances = 1.0 / np.maximum(1.0 / V - 1.0 / prior, 1.0 / WIDEST)
     # Where the data say nothing, neither does the estimate.
     return vague.weights[1:] / scale * variances / V, variances  # E97

@@ -109,6 +109,21 @@ class ShapeFeatures:
         return (*(m,) * (self.degree if m else 0), *self.counts)
 
     @property
+    def free(self) -> Values:
+        """Share of each coefficient's variance that is not common to its choice.
+
+        The indicators of k options sum to zero: only the k - 1 differences between
+        their coefficients change a trend. Of the variance of coefficients that are
+        independent and alike these hold the share 1 - 1/k. Without the constant.
+        """
+        free = np.ones(self.size)
+        # Of a single option nothing can be told, and nothing needs to be.
+        free[self.size - len(self.options) :] -= np.where(
+            self.shares < 1.0, self.shares, 0.0
+        )
+        return free
+
+    @property
     def quadratic(self) -> Self:
         """The features of the lowest degree."""
         return replace(self, degree=LOWEST_DEGREE)

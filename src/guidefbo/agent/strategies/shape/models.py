@@ -205,6 +205,9 @@ class Insight:
             np.concatenate(numbers)[: features.size]
             for numbers in (packet.means, packet.variances)
         )
+        # Told is how much a coefficient differs from the mean of its choice's; one that
+        # is drawn by itself varies more, by what all of them have in common.
+        variances = variances / features.free
         low = features.of_quadratic
         model = self.known.model(features.quadratic, means[low], variances[low])
         if not low.all():
