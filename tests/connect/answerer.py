@@ -48,6 +48,7 @@ class Answerer:
         )
         self.server = build_server(strategy.name, {})
         self.min_sites = min_sites
+        self.seed = None
         self.codes = {}
         self.keys, self.roles, self.last, self.uploads = {}, {}, {}, {}
         self.joins = {}
@@ -116,7 +117,7 @@ class Answerer:
             "role": role,
             "coordinator_key": self.key.public,
             "min_sites": self.min_sites,
-            "seed": None,
+            "seed": self.seed,
             "last_number": last,
         }
 

@@ -77,6 +77,31 @@ def test_join_creates_the_agent_of_the_federation(coordinator, tmp_path):
     assert connect(file, where).facts == link.facts
 
 
+def test_sites_that_share_a_seed_ask_questions_of_their_own(tmp_path):
+    """What all draw alike hangs on the seed, what each draws for itself does not."""
+    coordinator = Answerer(method="fts")
+    coordinator.seed = 77
+    with serving(coordinator) as where:
+        links = join_all(coordinator, where, tmp_path, ["a", "b", "c"])
+        agents = [Agent.load(link.places.file) for link in links.values()]
+        assert {agent.setup.seed for agent in agents} == {77}
+        doses = {trial.values["dose"] for agent in agents for trial in agent.ask(5)}
+        assert len(doses) == 15
+        for link in links.values():
+            tell_some(link.places.file, 7)
+            link.sync()
+        assert links["a"].sync().moved.num_uploads == 3
+        # Whose functions are others cannot take part, and is told so.
+        other = tmp_path / "other.json"
+        Agent(SPACE, goal="max", method="fts", seed=5, site="d").save(other)
+        with pytest.raises(LinkError, match=r"seed 77, and this agent has the seed 5"):
+            connect(other, where, code=coordinator.invite("d"))
+        Agent(SPACE, goal="max", method="fts", seed=77, agent_id=9).save(
+            tmp_path / "same.json"
+        )
+        connect(tmp_path / "same.json", where, code=coordinator.invite("e"))
+
+
 def test_three_sites_exchange_and_guidance_is_used(coordinator, tmp_path):
     with serving(coordinator) as where:
         links = join_all(coordinator, where, tmp_path, ["a", "b", "c"])

@@ -19,7 +19,7 @@ from guidefbo.connect.link_file import LinkFile
 from guidefbo.connect.mailbox import MAX_FILE, Mailbox, State
 from guidefbo.connect.places import Places
 from guidefbo.connect.transport import Post, Transport, Way, check_where
-from guidefbo.core.checks import is_plain_text, shown
+from guidefbo.core.checks import MAX_AGENTS, is_plain_text, shown
 from guidefbo.core.errors import FedBOError, SettingsError
 from guidefbo.core.files import OutputError
 from guidefbo.core.space.form import fingerprint, space_from_form
@@ -255,6 +255,12 @@ def _fit(
             strategy_version=own_terms.strategy_version,
         )
         difference = expected.difference(terms)
+        shared = payload.get("seed")
+        if difference is None and shared not in (None, own.setup.seed):
+            difference = (
+                f"its sites draw the same random functions from the seed {shared}, and "
+                f"this agent has the seed {own.setup.seed}"
+            )
         if difference is not None:
             raise LinkError(
                 f"{wish.places.file} does not fit the federation "
@@ -280,18 +286,22 @@ def _fit(
 def _create(
     payload: Mapping[str, Any], wish: Joining, link: LinkFile, terms: Terms
 ) -> Agent:
-    shared = payload.get("seed")
-    seed = wish.seed if shared is None else shared
+    # Sites of one federation begin with different questions.
+    name = f"{link.federation}/{link.site}".encode()
+    own_number = int.from_bytes(sha256(name).digest()[:4])
+    seed, agent_id = wish.seed, 0
     if seed is None:
-        # Sites of one federation begin with different questions.
-        name = f"{link.federation}/{link.site}".encode()
-        seed = int.from_bytes(sha256(name).digest()[:4])
+        seed = own_number
+    if payload.get("seed") is not None:
+        # What all draw alike hangs on the seed, what each draws for itself on its id.
+        seed, agent_id = payload["seed"], own_number % MAX_AGENTS
     agent = Agent(
         space_from_form(payload["space"]),
         goal=payload["goal"],
         method=payload["method"],
         settings=payload["settings"],
         seed=seed,
+        agent_id=agent_id,
         noise=wish.noise,
         initial=wish.initial,
         site=link.site,
