@@ -91,6 +91,19 @@ def test_listener_of_shape_gets_nearly_what_a_newcomer_would():
         assert np.abs(mine - theirs).max() < 0.1
 
 
+@pytest.mark.parametrize("num_sites", [2, 3, 7])
+def test_names_of_sites_have_no_part_in_what_a_listener_hears(num_sites):
+    """Who comes first in the alphabet has no second vote."""
+    server = build_server("shape", {})
+    uploads = bodies("shape", num_sites)
+    heard = server.listen(uploads, ["ear"], draws(uploads))["ear"]
+    names = sorted(uploads, reverse=True)
+    renamed = dict(zip(names, (uploads[n] for n in sorted(uploads)), strict=True))
+    again = server.listen(renamed, ["ear"], draws(renamed))["ear"]
+    for mine, theirs in zip(heard.means, again.means, strict=True):
+        assert mine == pytest.approx(theirs, rel=1e-9, abs=1e-12)
+
+
 def encoded(uploads):
     terms = Terms(federation="f", space="abc", strategy="guide")
     return {

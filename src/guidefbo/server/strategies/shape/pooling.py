@@ -33,6 +33,8 @@ START = 0.01
 """τ² of the first pass."""
 SMALLEST = 2e-4
 """Least τ²: no two sites are the same."""
+NOBODY = 1e-12
+"""Sum of weights below which there is no site."""
 NUM_PASSES = 3
 """Times that weights and τ² are worked out in turn."""
 REACH = 2.5
@@ -154,9 +156,11 @@ def _prior(
 def _moments(sums: list[Matrix], count: float, blocks: list[slice]) -> Matrix:
     """Return τ² of each column from the sums over sites."""
     s_w, s_wb, s_wbb, s_wv, s_ww, s_wwv = sums
-    Q = s_wbb - s_wb**2 / s_w
-    excess = Q - (s_wv - s_wwv / s_w)
-    scale = np.maximum(s_w - s_ww / s_w, 1e-12)
+    # Nobody is left where one site has spoken and hears from the others.
+    all_w = np.maximum(s_w, NOBODY)
+    Q = s_wbb - s_wb**2 / all_w
+    excess = Q - (s_wv - s_wwv / all_w)
+    scale = np.maximum(s_w - s_ww / all_w, NOBODY)
     found = np.empty_like(Q)
     for block in blocks:
         # A moment estimate may be negative; the whole block has one.

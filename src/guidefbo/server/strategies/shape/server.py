@@ -12,7 +12,7 @@ from guidefbo.core.checks import shown
 from guidefbo.core.domain import Domain
 from guidefbo.core.errors import WireError
 from guidefbo.server.side import Draws
-from guidefbo.server.strategies.shape.pooling import Pooling
+from guidefbo.server.strategies.shape.pooling import Pooled, Pooling
 from guidefbo.wire.shape import (
     HIGHEST_DEGREE,
     LARGEST,
@@ -25,6 +25,9 @@ from guidefbo.wire.shape import (
     ShapeUpload,
     blocks_of,
 )
+
+Form = tuple[tuple[str, int], ...]
+"""Kind and size of each block of a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +44,7 @@ class ShapeServer:
     pooling: Pooling
     """Makes one prior of many estimates."""
 
-    def form(self, upload: ShapeUpload) -> tuple[str, tuple[tuple[str, int], ...]]:
+    def form(self, upload: ShapeUpload) -> tuple[str, Form]:
         """Return kinds and sizes of the blocks."""
         return "the blocks", upload.form
 
@@ -68,30 +71,36 @@ class ShapeServer:
             nothing = ShapePacket(kinds=(), means=(), variances=())
             return dict.fromkeys(uploads, nothing)
         sites = sorted(uploads)
-        b = _rows([uploads[site].means for site in sites])
-        v = _rows([uploads[site].variances for site in sites])
-        form = uploads[sites[0]].form
-        ends = [0, *accumulate(size for _, size in form)]
-        blocks = [slice(*pair) for pair in pairwise(ends)]
-        for (kind, _), block in zip(form, blocks, strict=True):
-            if kind == PLACE:
-                v[:, block] = np.median(v[:, block], axis=0)  # E103
-        pooled = self.pooling(b, v, blocks)
-        means = np.clip(pooled.means, -LARGEST, LARGEST)
-        variances = np.clip(pooled.variances, SHARPEST, WIDEST)
-        del b, v, pooled  # of many sites, these are large
-        packets = ShapePacket.of_rows(form, means, variances)
+        form, pooled = self._pooled([uploads[site] for site in sites])
+        packets = _packets(form, pooled.means, pooled.variances)
         return dict(zip(sites, packets, strict=True))
 
     def listen(
         self, uploads: Mapping[str, ShapeUpload], sites: Sequence[str], draws: Draws
     ) -> dict[str, ShapePacket]:
         """Return the prior from all uploads for sites that have none of their own."""
-        # A site's own estimate is not part of its packet, so that any stands for it;
-        # the spread of all is told from one more that is like the first.
-        first = uploads[min(uploads)]
-        mine = self.aggregate({**uploads, "": first}, draws.t, draws)[""]
+        del draws
+        form, pooled = self._pooled([uploads[site] for site in sorted(uploads)])
+        (mine,) = _packets(form, *(numbers[None] for numbers in pooled.from_all))
         return dict.fromkeys(sites, mine)
+
+    def _pooled(self, uploads: list[ShapeUpload]) -> tuple[Form, Pooled]:
+        """Return the form of the messages, and what their numbers come to."""
+        b = _rows([upload.means for upload in uploads])
+        v = _rows([upload.variances for upload in uploads])
+        form = uploads[0].form
+        ends = [0, *accumulate(size for _, size in form)]
+        blocks = [slice(*pair) for pair in pairwise(ends)]
+        for (kind, _), block in zip(form, blocks, strict=True):
+            if kind == PLACE:
+                v[:, block] = np.median(v[:, block], axis=0)  # E103
+        return form, self.pooling(b, v, blocks)
+
+
+def _packets(form: Form, means: Matrix, variances: Matrix) -> list[ShapePacket]:
+    """Return a packet for each row of numbers."""
+    means = np.clip(means, -LARGEST, LARGEST)
+    return ShapePacket.of_rows(form, means, np.clip(variances, SHARPEST, WIDEST))
 
 
 def _rows(messages: list[Blocks]) -> Matrix:
@@ -100,7 +109,7 @@ def _rows(messages: list[Blocks]) -> Matrix:
     return flat.reshape(len(messages), -1)
 
 
-def _forms(domain: Domain) -> list[tuple[tuple[str, int], ...]]:
+def _forms(domain: Domain) -> list[Form]:
     """Return kind and size of each block of a message, the lowest degree first."""
     sizes = [choice.size for _, choice in domain.blocks]
     m = domain.dim - sum(sizes)
