@@ -50,6 +50,20 @@ def make_coordinator(**options):
     return Answerer(space=SPACE, **options)
 
 
+def test_a_correction_at_the_site_stays(tmp_path):
+    """The study still has what was misread; the file does not take it again."""
+    file = tmp_path / "site.json"
+    gf.Agent(gf.Space(x=gf.Float(0, 1)), goal="max", seed=1).save(file)
+    study = optuna.create_study(direction="maximize", sampler=FederatedSampler(file))
+    study.optimize(lambda t: t.suggest_float("x", 0, 1) + 100 * (t.number == 1), 3)
+    with gf.Agent.update(file) as agent:
+        agent.tell(2, agent.trials[1].value - 100.0)
+    study.optimize(lambda t: t.suggest_float("x", 0, 1), 1)
+    agent = gf.Agent.load(file)
+    assert len(agent.trials) == 4
+    assert max(trial.value for trial in agent.trials) < 1.0
+
+
 def studies(coordinator, where, folder, sites, **options):
     made = {}
     for site in sites:

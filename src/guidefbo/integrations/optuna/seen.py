@@ -1,6 +1,6 @@
 """A study's trials as an agent sees them, and how they get into its file."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -132,23 +132,33 @@ def _new_in(seen: Sequence[Seen], agent: Agent) -> list[Seen]:
     """Return what an agent does not have, each as often as it lacks it.
 
     A result is known by its values and its outcome: telling again after a crash, from
-    another process or from a study that was copied enters nothing twice.
+    another process or from a study that was copied enters nothing twice. What was told
+    and has been corrected in the file since is known too.
     """
-    held: Counter[Hashable] = Counter()
+    held: dict[Hashable, list[Trial]] = defaultdict(list)
     points: Counter[Hashable] = Counter()
     for trial in agent.trials:
         point = tuple(trial.values.items())
         points[point] += 1
         if trial.state in (TrialState.DONE, TrialState.FAILED):
-            held[point, trial.value] += 1
+            held[point].append(trial)
     new: list[Seen] = []
     for s in sorted(seen, key=lambda s: s.state == TrialState.PENDING):
         is_known = points[s.point] > 0
         if s.state != TrialState.PENDING:
-            is_known = held[s.point, s.value] > 0
-            held[s.point, s.value] -= is_known
+            trial = _told_as(s.value, held[s.point])
+            is_known = trial is not None
+            if trial is not None:
+                held[s.point].remove(trial)
         # What is new answers the open trial of these values, if there is one.
         points[s.point] -= points[s.point] > 0
         if not is_known:
             new.append(s)
     return new
+
+
+def _told_as(value: float | None, trials: Sequence[Trial]) -> Trial | None:
+    """Return the trial of which this was told, as it counts now or before."""
+    as_now = [trial for trial in trials if trial.value == value]
+    before = [t for t in trials if any(r.value == value for r in t.records)]
+    return next(iter([*as_now, *before]), None)
