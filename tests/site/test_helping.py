@@ -13,6 +13,7 @@ import guidefbo as gf
 from guidefbo.cli.app import app
 from guidefbo.methods.words import shape_place
 from guidefbo.site.exchange import doubted
+from guidefbo.site.guidance import GuidanceState
 from guidefbo.site.helping import Surprise, help_of, surprise_of
 from guidefbo.wire.shape import ShapePacket
 
@@ -126,6 +127,32 @@ def test_questions_of_one_batch_are_one_round():
     agent = turned()
     assert [trial.guided for trial in agent.ask(4)] == [True] * 4
     assert agent.guidance.state == "active"
+
+
+def test_rounds_without_a_word_break_the_series():
+    agent = turned()
+    for _ in range(2):
+        trial = agent.ask()
+        agent.tell(trial, bowl(trial.values, -1.0))
+    held = replace(agent.guidance, state=GuidanceState.ACTIVE)
+    assert doubted(held, agent._setup, agent._book).state == "doubted"
+    # A round in which nothing of others was held.
+    with quietly():
+        trial = agent.ask()
+    agent._book.enter(replace(trial, basis=replace(trial.basis, odds=None)))
+    agent.tell(trial.id, bowl(trial.values, -1.0))
+    assert doubted(held, agent._setup, agent._book).state == "active"
+
+
+def test_words_about_another_federation_do_not_count():
+    agent = turned()
+    for _ in range(2):
+        trial = agent.ask()
+        agent.tell(trial, bowl(trial.values, -1.0))
+    held = replace(agent.guidance, state=GuidanceState.ACTIVE)
+    assert doubted(held, agent._setup, agent._book).state == "doubted"
+    agent.rename(federation="another")
+    assert doubted(held, agent._setup, agent._book).state == "active"
 
 
 def test_patience_is_a_setting():

@@ -201,10 +201,10 @@ class Book:
         return [score for _, score in sorted(told)]
 
     def forget_forecasts(self) -> None:
-        """Let go of what others foretold: they are no longer the same."""
+        """Let go of what was said for and against others who are not there any more."""
         for trial in self.trials:
-            if trial.basis is not None and trial.basis.foretold is not None:
-                basis = replace(trial.basis, foretold=None)
+            if trial.basis is not None:
+                basis = replace(trial.basis, foretold=None, odds=None)
                 self._trials[trial.id] = replace(trial, basis=basis)
 
     def _is_as_asked(self, trial: Trial) -> bool:

@@ -91,15 +91,16 @@ def doubted(held: Guidance, setup: Setup, book: Book) -> Guidance:
     if held.state != GuidanceState.ACTIVE or odds is None or not setup.patience:
         return held
     told = book.num_told
-    # The newest word of each round before this one.
+    # The newest word of each round before this one; None: nothing of others was held.
     rounds = {
         trial.basis.told: trial.basis.odds
         for trial in book.trials
-        if trial.basis and trial.basis.odds is not None and trial.basis.told < told
+        if trial.basis and trial.basis.told < told
     }
     before = [rounds[k] for k in sorted(rounds)][-(setup.patience - 1) or len(rounds) :]
     spoken = [odds, *before]
-    if len(spoken) < setup.patience or max(spoken) >= UNLIKELY:
+    spoke_against = [word is not None and word < UNLIKELY for word in spoken]
+    if len(spoken) < setup.patience or not all(spoke_against):
         return held
     return replace(
         held,
