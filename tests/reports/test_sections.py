@@ -297,13 +297,37 @@ def test_sensitivity_beside_the_papers(tmp_path):
         row = spec("rastrigin", "guide-ucb", 0, level=3, settings=settings)
         folder.add(row, None, group="packet_size")
     section = sensitivity_section(frame_of(folder))
-    paths, packets = tables_of(section)
+    paths, packets, beside = tables_of(section)
     assert [row[0].text for row in paths.rows] == ["100", "500 (default)", "1000"]
     cells = cells_of(section)
     assert dict(cells["500 (default)", "rastrigin"].data)["paper"] == 90.8849
     assert cells["100", "rastrigin"].text == "90.50 ± 0.50"
     assert [row[0].text for row in packets.rows] == ["1", "5 (default)"]
     assert packets.rows[0][1].text == "- (0 of 1 seeds)"
+    texts = [[cell.text for cell in row] for row in beside.rows]
+    assert texts == [
+        ["num_paths 100, guide-ucb, Level 3", "+0"],
+        ["num_paths 1000, guide-ucb, Level 3", "+0"],
+    ]
+
+
+def test_settings_are_compared_with_the_default_by_seed(tmp_path):
+    """Seeds differ by tens, the setting by one and a half: pairs tell."""
+    folder = Folder(tmp_path / "s")
+    gains = {None: (0.0, 0.0, 0.0), 100: (1.0, 2.0, 1.5), 1000: (-1.0, 1.0, 0.0)}
+    for value, differences in gains.items():
+        settings = {} if value is None else {"num_paths": value}
+        for seed, difference in enumerate(differences):
+            row = spec("rastrigin", "guide-ucb", seed, level=3, settings=settings)
+            folder.add(row, run(20.0 * seed + 5.0 + difference), group="num_paths")
+    *_, beside = tables_of(sensitivity_section(frame_of(folder)))
+    (fewer, more) = (dict(row[1].data) for row in beside.rows)
+    assert (fewer[""], more[""]) == (pytest.approx(1.5), pytest.approx(0.0))
+    assert fewer["SE"] == pytest.approx(0.5 / 3**0.5)
+    # t = 1.5 / (0.5 / √3) = 5.196 with two degrees of freedom.
+    assert fewer["p"] == pytest.approx(0.035098, rel=1e-3)
+    assert fewer["p Holm"] == pytest.approx(2 * fewer["p"])
+    assert more["p"] == more["p Holm"] == pytest.approx(1.0)
 
 
 def test_two_betas_are_no_scan(tmp_path):

@@ -7,10 +7,21 @@ from guidefbo.experiments.study_json import Row
 from guidefbo.reports.conditions import Conditions, Field, field_of, short
 from guidefbo.reports.contenders import setting_text, settings_of
 from guidefbo.reports.drawings import Scan, draw_scans
-from guidefbo.reports.formats import PAPERS_LINE, has_papers, mean_cell
+from guidefbo.reports.formats import (
+    PAPERS_LINE,
+    gain_text,
+    has_papers,
+    mean_cell,
+    number,
+)
 from guidefbo.reports.frame import Frame
 from guidefbo.reports.paper import sensitivity
-from guidefbo.reports.statistics import summarise
+from guidefbo.reports.statistics import (
+    Difference,
+    holm,
+    paired_difference,
+    summarise,
+)
 from guidefbo.reports.table import Block, Cell, Figure, Section, Table
 
 NAME = "sensitivity"
@@ -45,6 +56,24 @@ class Grid:
         """Problems in the order of the study."""
         return list(dict.fromkeys(problem for _, problem in self.runs))
 
+    def is_default(self, value: Field) -> bool:
+        """Whether a value is the setting's default."""
+        return self.usual is not None and value == _tidy(self.usual)
+
+    def from_default(self, value: Field, problem: str) -> Difference | None:
+        """Return by how much runs end above those with the default, paired by seed."""
+        if self.usual is None:
+            return None
+        ours, usual = (
+            {
+                seed: final
+                for seed, final in self.runs.get((v, problem), {}).items()
+                if final is not None
+            }
+            for v in (value, _tidy(self.usual))
+        )
+        return paired_difference(ours, usual)
+
     def papers(self, value: Field, problem: str) -> float | None:
         """Return the paper's number, if the setting is the paper's."""
         is_papers = self.conditions == Conditions(level=3) and not self.fixed
@@ -67,7 +96,7 @@ def sensitivity_section(frame: Frame) -> Section | None:
     opening += PAPERS_LINE if has_papers(tables) else ""
     shown = [grid for grid in grids if _has_run(grid)]
     figures = [_figure(frame, shown)] if shown else []
-    blocks: tuple[Block, ...] = (*figures, opening, *tables)
+    blocks: tuple[Block, ...] = (*figures, opening, *tables, *_beside_default(grids))
     return Section(name=NAME, title="Sensitivity", blocks=blocks)
 
 
@@ -162,8 +191,64 @@ def _table(grid: Grid) -> Table:
     )
 
 
+def _beside_default(grids: Sequence[Grid]) -> list[Table]:
+    """Return how far each value is from the default, by paired seeds."""
+    found = {
+        (place, value, problem): difference
+        for place, grid in enumerate(grids)
+        for value in grid.values
+        for problem in grid.problems
+        if not grid.is_default(value)
+        if (difference := grid.from_default(value, problem)) is not None
+    }
+    if not found:
+        return []
+    adjusted = dict(zip(found, holm([d.p for d in found.values()]), strict=True))
+    problems = list(
+        dict.fromkeys(problem for grid in grids for problem in grid.problems)
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for place, value in dict.fromkeys((place, value) for place, value, _ in found):
+        grid = grids[place]
+        text = f"{grid.axis} {short(value)}, {grid.method}, {grid.conditions.label}"
+        cells = [Cell(text=text, data=(("", text),))]
+        for problem in problems:
+            key = (place, value, problem)
+            cells.append(
+                _difference_cell(found[key], adjusted[key])
+                if key in found
+                else Cell(text="-")
+            )
+        rows.append(tuple(cells))
+    return [
+        Table(
+            name=f"{NAME}-from-default",
+            title="Difference from the default",
+            columns=("setting", *problems),
+            rows=tuple(rows),
+            notes=(
+                "Mean difference of the final values, paired by seed, ± its standard "
+                "error; p of the paired t-test, in brackets adjusted for the number of "
+                "comparisons of this table by Holm.",
+            ),
+        )
+    ]
+
+
+def _difference_cell(difference: Difference, adjusted: float | None) -> Cell:
+    p = "" if difference.p is None else f"p {number(difference.p, 2)}"
+    p += "" if adjusted is None else f" ({number(adjusted, 2)})"
+    data = (
+        ("", difference.mean),
+        ("SE", difference.error),
+        ("p", difference.p),
+        ("p Holm", adjusted),
+    )
+    return Cell(text=gain_text(difference), under=p, value=difference.mean, data=data)
+
+
 def _value_cell(grid: Grid, value: Field) -> Cell:
-    is_default = grid.usual is not None and value == _tidy(grid.usual)
+    is_default = grid.is_default(value)
     text = short(value) + (" (default)" if is_default else "")
     number = float(value or 0) if _is_number(value) else None
     return Cell(text=text, value=number, data=(("", value),))
