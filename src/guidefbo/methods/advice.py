@@ -196,7 +196,6 @@ CASES = (
             _mean("suzuki", "trend-nei", 66.7, 1.2, 1, "%"),
             _mean("suzuki", "ucb", 66.6, 1.3, 1, "%"),
             _mean("suzuki", "nei", 65.8, 1.7, 1, "%"),
-            _mean("suzuki", "optuna-gp", 71.0, 0.8, 1, "%"),
         ),
     ),
     Case(
