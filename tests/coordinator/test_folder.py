@@ -1,14 +1,18 @@
 """The folder door: the same letters as files."""
 
+import json
+import logging
 import os
+import time
 from hashlib import sha256
 
 import pytest
-from tests.coordinator.running import run
+from tests.coordinator.running import run, serving, wait_for
 from tests.coordinator.world import Site, checked, read_packet
 
 from guidefbo.coordinator import host
 from guidefbo.coordinator.folder import turn
+from guidefbo.coordinator.watch import Failures
 from guidefbo.core.errors import SettingsError
 from guidefbo.wire.letter import open_letter, read_letter
 
@@ -143,6 +147,71 @@ def test_letters_wait_while_the_store_fails(small, tmp_path):
 def test_folder_that_is_not_there(small, tmp_path):
     with pytest.raises(SettingsError, match="does not exist"):
         turn(small.desk, tmp_path / "nowhere")
+
+
+def test_a_service_does_not_start_without_its_folder(small, tmp_path):
+    words = ["--port", "0", "--folder", str(tmp_path / "nowhere")]
+    done = run("serve", "--store", small.address, *words)
+    assert done.returncode == 2
+    assert f"The folder {tmp_path / 'nowhere'} does not exist" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def folder_lines(log):
+    """Return what a service's log says of the folder."""
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    return [line for line in lines if line["event"].startswith("folder")]
+
+
+def test_a_service_goes_on_once_its_folder_is_back(small, tmp_path):
+    """A share that is unmounted for a moment; said once and not at every look."""
+    (north,) = small.joined("north")
+    folder, gone, log = tmp_path / "share", tmp_path / "gone", tmp_path / "log"
+    folder.mkdir()
+    words = ["--folder", str(folder), "--every", "0.05"]
+    with serving(small.address, *words, log=log):
+        first = put(folder, north.exchange(1))
+        wait_for(lambda: not first.exists())
+        folder.rename(gone)
+        wait_for(lambda: folder_lines(log))
+        time.sleep(1.0)  # twenty looks
+        gone.rename(folder)
+        second = put(folder, north.exchange(2))
+        wait_for(lambda: not second.exists())
+        assert out(folder, second).exists()
+        wait_for(lambda: folder_lines(log)[-1]["event"] == "folder read again")
+    *failed, _ = folder_lines(log)
+    # One more where it went away in the middle of a look.
+    assert len(failed) <= 2
+    assert failed[-1]["level"] == "error"
+    assert f"The folder {folder} does not exist" in failed[-1]["reason"]
+    assert "looks again every 0.05 s" in failed[-1]["reason"]
+    assert "Traceback" not in log.read_text()
+    assert "shutdown failed" not in log.read_text()
+
+
+def test_the_same_failure_is_logged_once_in_a_while(caplog, tmp_path):
+    times = iter([0.0, 5.0, 3599.0, 3600.0, 3605.0, 3610.0, 3615.0])
+    failures = Failures(tmp_path, 5.0, clock=lambda: next(times))
+    with caplog.at_level(logging.INFO, logger="guidefbo.coordinator"):
+        failures.end()
+        for _ in range(5):
+            failures.tell(SettingsError("It is not there."))
+        failures.tell(OSError(5, "Input/output error"))
+        failures.tell(ZeroDivisionError("by zero"))
+        failures.end()
+        failures.end()
+    again = "Letters wait; the service looks again every 5 s."
+    said = [(r.getMessage(), getattr(r, "reason", None)) for r in caplog.records]
+    assert said == [
+        ("folder failed", f"It is not there. {again}"),
+        ("folder failed", f"It is not there. {again}"),
+        ("folder failed", f"Cannot read {tmp_path}: Input/output error. {again}"),
+        ("folder failed", f"ZeroDivisionError: by zero. {again}"),
+        ("folder read again", None),
+    ]
+    # Where nobody has foreseen it, the log says where it came from.
+    assert [bool(r.exc_info) for r in caplog.records] == [False] * 3 + [True, False]
 
 
 def test_one_pass_by_command(small, tmp_path):

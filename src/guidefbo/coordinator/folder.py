@@ -40,8 +40,7 @@ def turn(desk: Desk, folder: Path) -> int:
         desk: Where letters are answered.
         folder: The shared folder.
     """
-    if not folder.is_dir():
-        raise SettingsError(f"The folder {folder} does not exist. Create it first.")
+    require_folder(folder)
     num_answered = 0
     for path in _requests(folder / "in"):
         try:
@@ -50,6 +49,16 @@ def turn(desk: Desk, folder: Path) -> int:
             # One file that cannot be read or answered does not stop the others.
             log.error("folder failed", extra={"reason": str(error)})
     return num_answered
+
+
+def require_folder(folder: Path) -> None:
+    """Refuse a shared folder that is not there.
+
+    Args:
+        folder: The shared folder.
+    """
+    if not folder.is_dir():
+        raise SettingsError(f"The folder {folder} does not exist. Create it first.")
 
 
 def _requests(folder: Path) -> Iterator[Path]:

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import gc
-import logging
 import sys
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
@@ -11,17 +10,17 @@ from typing import Any, cast
 
 import uvicorn
 from fastapi import FastAPI
-from starlette.concurrency import run_in_threadpool
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from guidefbo.coordinator.answer import Desk, open_desk
 from guidefbo.coordinator.config import Config
 from guidefbo.coordinator.federation import list_federations
-from guidefbo.coordinator.folder import turn
+from guidefbo.coordinator.folder import require_folder
 from guidefbo.coordinator.limits import HOLD, MAX_UNREAD, Callers, Door, Peer
 from guidefbo.coordinator.schema import open_current
 from guidefbo.coordinator.service import make_app
-from guidefbo.coordinator.store import Store, StoreError
+from guidefbo.coordinator.store import Store
+from guidefbo.coordinator.watch import watch
 from guidefbo.core.errors import SettingsError
 from guidefbo.server.registry import find_server
 
@@ -35,7 +34,6 @@ BUSY = object()
 """Stands for a request that is being answered."""
 MAX_HEAD = 16 << 10
 """Most bytes of a request's head."""
-log = logging.getLogger(__name__)
 
 
 def serve(config: Config, ready: Callable[[str], object]) -> None:
@@ -45,6 +43,8 @@ def serve(config: Config, ready: Callable[[str], object]) -> None:
         config: How.
         ready: Called with the address once connections are taken.
     """
+    if config.folder is not None:
+        require_folder(Path(config.folder))
     # While packets are worked out, the thread that talks to the sites gets its turn
     # after this long; at Python's usual 5 ms letters come in one by one.
     sys.setswitchinterval(SWITCH)
@@ -201,21 +201,14 @@ def _folder_beside(
 ) -> Callable[[FastAPI], contextlib.AbstractAsyncContextManager[None]]:
     """Look into the shared folder again and again while the service runs."""
 
-    async def look(folder: Path) -> None:
-        while True:
-            try:
-                await run_in_threadpool(turn, desk, folder)
-            except (StoreError, OSError) as error:
-                log.error("folder failed", extra={"reason": str(error)})
-            await asyncio.sleep(config.every)
-
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
         del app
         if config.folder is None:
             yield
             return
-        task = asyncio.create_task(look(Path(config.folder)))
+        folder = Path(config.folder)
+        task = asyncio.create_task(watch(desk, folder, config.every))
         try:
             yield
         finally:
