@@ -275,6 +275,29 @@ def test_closed_federation(world):
     assert world.ok(letter)["accepted"] == 1
 
 
+def test_sites_leave_a_closed_federation(world):
+    north, south = world.joined("north", "south")
+    for site in (north, south):
+        world.ok(site.exchange(1))
+    host.set_open(world.store, "reaction", False)
+    letter = north.letter("leave", forget=True)
+    first = world.ok(letter)
+    assert first["left"] is True
+    assert world.ok(letter) == first
+    assert world.ok(south.letter("leave", forget=False))["left"] is True
+    assert count_uploads(world) == 1
+    # Nothing else is taken, and nobody leaves in another's name.
+    new = SigningKey.make().public
+    assert world.refused(south.letter("rotate", public_key=new)) == "closed"
+    assert world.refused(south.exchange(2)) == "closed"
+    assert world.refused(south.letter("leave", forget=True)) == "not_a_site"
+    thief = Site("south", number=south.number)
+    assert world.refused(thief.letter("leave", forget=True)) == "bad_signature"
+    assert count_uploads(world) == 1
+    host.set_open(world.store, "reaction", True)
+    assert world.refused(north.exchange(2)) == "not_a_site"
+
+
 def test_listen_only_and_speak_only(world):
     sites = world.joined("north", "south", "west")
     (ear,) = world.joined("ear", role="listen-only")

@@ -242,13 +242,22 @@ def leave(
         bool,
         typer.Option("--forget", help="Have the coordinator remove your upload too."),
     ] = False,
+    anyway: Annotated[
+        bool,
+        typer.Option(
+            "--anyway",
+            help="Leave also where the coordinator does not confirm it: it refuses, is "
+            "not reached, or another one answers. It is told if that can be done.",
+        ),
+    ] = False,
     patience: Patience = 2.0,
     wait: Wait = 30.0,
 ) -> None:
     """Leave the federation. FILE stays, with all its results, and works alone.
 
     The link and the key are removed; the log of what left and came stays. To come back
-    you need a new invitation.
+    you need a new invitation. Where the coordinator says in a signed answer that you
+    are no site any more, you have left as well; its refusals over HTTP are not signed.
 
     Exit code 3: the coordinator was not reached or has not answered yet; you have not
     left.
@@ -259,11 +268,10 @@ def leave(
 
         link = Link(file, patience=patience)
         with offline_means_alone():
-            has_left = link.leave(forget=forget, wait=wait, notice=notice)
-        if not has_left:
+            left = link.leave(forget=forget, anyway=anyway, wait=wait, notice=notice)
+        if left is None:
             notice("your letter is in the folder; the answer has not come yet.")
             raise typer.Exit(ALONE)
-        what = "; your upload there was removed" if forget else ""
-        facts = link.facts
-        typer.echo(f"{facts.site} has left the federation {facts.federation}{what}")
+        for line in left.lines():
+            typer.echo(line)
         typer.echo(f"{file} works alone; the log stays in {link.places.mail}")

@@ -231,7 +231,10 @@ def close(
     reopen: Annotated[bool, typer.Option("--reopen", help="Open it again.")] = False,
     store: StoreOption = None,
 ) -> None:
-    """Take no letters of a federation any more; nothing is removed."""
+    """Take no letters of a federation any more, except of sites that leave.
+
+    Nothing is removed.
+    """
     with _opened(store) as (host, opened):
         host.set_open(opened, name, reopen)
         typer.echo(f"{name} is {'open' if reopen else 'closed'}")

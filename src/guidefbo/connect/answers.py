@@ -36,6 +36,7 @@ class Checked:
             raise RefusedError(
                 str(code) if is_name(code) else "invalid",
                 sentence(message, "no reason was given"),
+                is_signed=True,
             )
         if self.letter.purpose != ANSWER:
             raise ForeignAnswerError(

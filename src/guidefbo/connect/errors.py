@@ -2,6 +2,10 @@
 
 from guidefbo.core.errors import FedBOError
 
+GONE = ("revoked", "not_a_site", "not_found", "closed")
+"""Codes which say that nothing of a site is taken any more. `closed` is said to a site
+that leaves by older coordinators alone."""
+
 
 class ConnectError(FedBOError):
     """A site and its coordinator do not come together."""
@@ -33,7 +37,12 @@ class RefusedError(ConnectError):
     """The coordinator says no."""
 
     def __init__(
-        self, code: str, message: str, *, retry_after: float | None = None
+        self,
+        code: str,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        is_signed: bool = False,
     ) -> None:
         """Take what the coordinator said.
 
@@ -41,15 +50,24 @@ class RefusedError(ConnectError):
             code: Its short name of the reason.
             message: Its sentence.
             retry_after: Seconds after which another attempt is welcome, if it says so.
+            is_signed: Whether it is signed with the coordinator's key, for the letter
+                that was sent; else anybody on the way could have said it.
         """
         super().__init__(f"The coordinator refused ({code}): {message}")
         self.code = code
+        self.sentence = message
         self.retry_after = retry_after
+        self.is_signed = is_signed
 
     @property
     def is_passing(self) -> bool:
         """Whether the same letter may be taken later."""
         return self.code == "rate_limited"
+
+    @property
+    def ends_membership(self) -> bool:
+        """Whether the coordinator itself says that it takes nothing of the site."""
+        return self.is_signed and self.code in GONE
 
     @property
     def is_for_the_site(self) -> bool:

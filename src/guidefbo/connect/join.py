@@ -96,7 +96,7 @@ def join(
         raise LinkError(
             f"{places.file} is linked as {link.site!r} to the federation "
             f"{link.federation!r} at {link.where}. Leave it first: guidefbo leave "
-            f"{places.file}"
+            f"{places.file}, with --anyway where its coordinator does not confirm it."
         )
     own = Agent.load(places.file) if places.file.exists() else None
     way = Way(where=where, ca=wish.ca, patience=wish.patience)

@@ -10,6 +10,7 @@ from guidefbo.connect.courier import Moved
 from guidefbo.connect.errors import LinkError, OfflineError, RefusedError
 from guidefbo.connect.in_words import packet_words, upload_words
 from guidefbo.connect.join import Joining, join
+from guidefbo.connect.leaving import Left, tell_leaving
 from guidefbo.connect.link_file import LinkFile
 from guidefbo.connect.mailbox import Mailbox, Outgoing
 from guidefbo.connect.move import courier_of, move
@@ -249,28 +250,41 @@ class Link:
         return True
 
     def leave(
-        self, *, forget: bool = False, wait: float = 30.0, notice: Notice | None = None
-    ) -> bool:
-        """Leave the federation; return whether the coordinator has confirmed it.
+        self,
+        *,
+        forget: bool = False,
+        anyway: bool = False,
+        wait: float = 30.0,
+        notice: Notice | None = None,
+    ) -> Left | None:
+        """Leave the federation; return how, None where no answer has come yet.
 
-        The agent stays and works alone; the audit log stays.
+        The site has left where the coordinator confirms it, or says in a signed refusal
+        that it takes nothing of the site any more. The agent stays and works alone; the
+        audit log stays.
 
         Args:
             forget: Whether the coordinator removes this site's upload as well.
+            anyway: Whether to leave also where nothing confirms it: the coordinator
+                refuses otherwise, is not reached, or what answers is not it.
             wait: Seconds to wait for another process that holds the mailbox.
             notice: Called with a sentence where a wait is a long one.
         """
         with self._mailbox.held(wait=wait, notice=notice):
-            if (
-                courier_of(self._places, self._patience).tell("leave", forget=forget)
-                is None
-            ):
-                return False
+            left = tell_leaving(
+                self._places,
+                self._file,
+                patience=self._patience,
+                forget=forget,
+                anyway=anyway,
+            )
+            if left is None:
+                return None
             self._mailbox.forget()
             self._places.link.unlink(missing_ok=True)
             self._places.key.unlink(missing_ok=True)
             self._places.next_key.unlink(missing_ok=True)
-        return True
+        return left
 
     def _load(self) -> Agent:
         agent = Agent.load(self._places.file)

@@ -198,7 +198,10 @@ def revoke(store: Store, federation: str, site: str, *, forget: bool = False) ->
 
 
 def set_open(store: Store, federation: str, is_open: bool) -> None:
-    """Close a federation, which takes no letters any more, or open it again."""
+    """Close a federation, or open it again.
+
+    A closed one takes no letters any more, except of sites that leave.
+    """
     with store.writing() as connection:
         _find(connection, federation, lock=True)
         connection.execute(

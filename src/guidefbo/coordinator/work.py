@@ -32,6 +32,8 @@ from guidefbo.wire.letter import JOIN, seal
 
 PRUNE_EVERY = 256
 """Changes of a federation after which those who sent last lose their oldest uploads."""
+LEAVE = "leave"
+"""Purpose of the letter that a closed federation takes as well."""
 Outcome = bytes | Refusal
 """The signed answer, or why there is none."""
 
@@ -132,7 +134,8 @@ def _change(
     member = ledger.members.get(request.site)
     if member is not None and member.digest == letter.digest and member.answer:
         return member.answer
-    if not ledger.federation.is_open:
+    # Who leaves may also do so afterwards, and have its uploads removed.
+    if not ledger.federation.is_open and letter.purpose != LEAVE:
         raise Refusal("closed", f"The federation {request.federation} is closed.")
     if letter.purpose == JOIN:
         return _join(connection, request, member, ledger)
@@ -153,7 +156,7 @@ def _change(
         answer=b"",
         seen=time.time(),
     )
-    do = {"exchange": _exchange, "leave": _leave, "rotate": _rotate}[letter.purpose]
+    do = {"exchange": _exchange, LEAVE: _leave, "rotate": _rotate}[letter.purpose]
     draft = do(connection, request, heard, ledger)
     ledger.changed.append(draft.member)
     return draft
