@@ -6,6 +6,7 @@ GUIDEFBO_ROUNDS says how many rounds the long campaign has; before a release 50.
 import grp
 import os
 import pwd
+import resource
 import shlex
 import shutil
 import signal
@@ -30,15 +31,17 @@ from typer.testing import CliRunner
 
 from guidefbo import Agent, Float, Space
 from guidefbo.cli.app import app
-from guidefbo.cli.exchanged import _attempt
+from guidefbo.cli.exchanged import _attempt, sync_once
 from guidefbo.connect.errors import OfflineError, RefusedError
 from guidefbo.connect.link import connect
 from guidefbo.connect.move import move
 from guidefbo.connect.places import Places
+from guidefbo.core.files import OutputError
 
 SITES = ("a", "b", "c")
 NUM_ROUNDS = int(os.environ.get("GUIDEFBO_ROUNDS", "12"))
 NUM_KILLS = int(os.environ.get("GUIDEFBO_KILLS", "40"))
+GOES_ON = "The next exchange is tried as usual."
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "federation.md"
 
 
@@ -504,6 +507,60 @@ def test_a_daemon_goes_on_and_ends_cleanly(tmp_path):
     assert "handed over: what was learnt from 5 results" in said
     assert "cannot be reached" in complained
     assert "ended; no letter was left half-way" in complained
+
+
+def test_a_daemon_outlives_a_file_that_is_held_too_long(tmp_path):
+    """The packet waits in the mailbox until the file is free."""
+    host, told = Host(tmp_path / "host"), tmp_path / "told"
+    with host.serving() as where:
+        links = join_all(host, where, tmp_path / "sites", ("a", "b"))
+        for link in links.values():
+            tell_some(link.places.file, 5)
+        link, file = links["a"], links["a"].places.file
+        link.sync()
+        links["b"].sync()
+        with Agent.update(file), told.open("w") as errors:
+            daemon = subprocess.Popen(
+                [*COMMAND, "sync", str(file), "--every", "1s", "--wait", "0.5"],
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+            )
+            wait_for(lambda: told.read_text().count(GOES_ON) >= 2)
+            # Once for somebody who waits for it, it is an error as before.
+            command("sync", file, "--wait", 0, code=2)
+            assert daemon.poll() is None
+        wait_for(lambda: "taken" in {e.event for e in link.mailbox.audit.entries()})
+        daemon.send_signal(signal.SIGTERM)
+        assert daemon.wait(30) == 0
+    said = [line for line in told.read_text().splitlines() if "in use" in line]
+    assert all(f"{file} is in use by another command" in line for line in said)
+    assert "ended; no letter was left half-way" in told.read_text()
+
+
+@pytest.mark.parametrize("mail_only", [False, True])
+def test_an_attempt_outlives_a_full_disk(tmp_path, capsys, mail_only):
+    host = Host(tmp_path / "host")
+    with host.serving() as where:
+        link = join_all(host, where, tmp_path / "sites", ("a",))["a"]
+        file = link.places.file
+        tell_some(file, 5)
+        link.post()
+        capsys.readouterr()
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        # As if the disk were full: no file grows beyond what the log has by now.
+        size = (link.places.mail / "audit.jsonl").stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+        try:
+            assert _attempt(file, mail_only, 0.0, 5.0) == 0.0
+            with pytest.raises(OutputError, match="Cannot write"):
+                sync_once(file, mail_only=mail_only)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        [said] = capsys.readouterr().err.splitlines()
+        assert "Cannot write" in said
+        assert said.endswith(GOES_ON)
+        assert _attempt(file, mail_only, 0.0, 5.0) == 0.0
+    assert "handed over: what was learnt from 5 results" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("status", [429, 503])

@@ -17,6 +17,8 @@ from guidefbo.connect.errors import ForeignAnswerError, OfflineError, RefusedErr
 from guidefbo.connect.join import Joined
 from guidefbo.connect.places import Places
 from guidefbo.core.errors import SettingsError
+from guidefbo.core.files import OutputError
+from guidefbo.core.lock import LockedError
 
 if TYPE_CHECKING:
     from guidefbo.connect.link import Synced
@@ -151,6 +153,10 @@ def _attempt(file: Path, mail_only: bool, patience: float, wait: float) -> float
         return error.retry_after or 0.0
     except ForeignAnswerError as error:
         notice(str(error))
+    except (LockedError, OutputError) as error:
+        # A file that is held for long, a full disk: both pass. What came stays in the
+        # mailbox, and what could not leave is still there.
+        notice(f"{error} The next exchange is tried as usual.")
     return 0.0
 
 
