@@ -115,6 +115,32 @@ def joint(torch, model, X, transform=None):
     return posterior.mean.detach().numpy()[:, 0], covariance.detach().numpy()
 
 
+@pytest.mark.parametrize("goal", ["max", "min"])
+def test_data_are_the_results_that_the_agent_models(gfb, torch, goal):
+    """As run, at the bound where that was beyond it, and in the space as it is now."""
+    agent = make_agent(SPACES["box"], "guide-ucb", count=10, goal=goal)
+    agent.tell(agent.ask(), 0.5, values={"x": 0.125})
+    agent.tell({"x": 2.01, "y": 5.0, "z": 0.5}, 0.25)
+    assert gfb.data(agent)[0][-2:, 0].tolist() == [0.0625, 1.0]
+    for bounds, num_unused in ((0.0, 3.0), 0), ((0.5, 2.0), 6):
+        agent.change(bounds={"x": bounds})
+        assert len(agent.unused) == num_unused
+        (X, Y), (_, data, units) = gfb.data(agent), agent.fitted
+        assert (X.numpy() == data.X).all()
+        assert Y[:, 0].numpy() == pytest.approx(units.to_site(data.y), abs=1e-12)
+
+
+def test_of_no_results_in_the_space_nothing_is_uploaded(gfb, torch):
+    agent = make_agent(SPACES["box"], "guide-ucb")
+    model = model_of(gfb, torch, agent.fitted.posterior)
+    assert gfb.upload(agent, model) is not None
+    agent.change(bounds={"x": (3.0, 4.0)})
+    assert len(agent.unused) == len(agent.trials)
+    X, Y = gfb.data(agent)
+    assert (X.shape, Y.shape) == ((0, 3), (0, 1))
+    assert gfb.upload(agent, model) is agent.upload() is None
+
+
 @pytest.mark.parametrize("own_scale", [True, False])
 def test_a_fitted_model_is_our_process(gfb, torch, own_scale):
     from botorch import fit_gpytorch_mll

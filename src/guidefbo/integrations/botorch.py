@@ -63,7 +63,7 @@ from guidefbo.core.space.goal import SIGNS
 from guidefbo.core.streams import Address, Purpose
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import GuidanceState
-from guidefbo.site.trial import Trial, TrialState
+from guidefbo.site.trial import Trial
 from guidefbo.wire.envelope import Envelope, Upload, UploadHead
 
 if TYPE_CHECKING:
@@ -265,10 +265,11 @@ class Decision(NamedTuple):
 def data(agent: Agent) -> tuple[Tensor, Tensor]:
     """Return the results of an agent: inputs (n, d) in the unit cube, values (n, 1).
 
-    Values are turned so that larger is better, as acquisitions expect.
+    They are those that the agent's own model is fitted to, as they were run. Values are
+    turned so that larger is better, as acquisitions expect.
     """
-    done = [trial for trial in agent.trials if trial.state == TrialState.DONE]
-    X = np.array([agent.space.to_unit(trial.values) for trial in done])
+    done, overshoot = agent.results, agent.setup.overshoot
+    X = np.array([agent.space.to_unit(t.as_run, overshoot=overshoot) for t in done])
     y = np.array([trial.value for trial in done], dtype=np.float64)
     return _tensor(X.reshape(-1, agent.space.dim)), _tensor(SIGNS[agent.goal] * y)[
         :, None
@@ -351,7 +352,7 @@ def upload(agent: Agent, model: SingleTaskGP) -> Upload | None:
             strategies need a Matern-5/2 one.
     """
     sequence = max((r.order for t in agent.trials for r in t.records), default=0)
-    if not any(trial.state == TrialState.DONE for trial in agent.trials):
+    if not agent.results:
         return None
     setup, policy = agent.setup, agent.setup.policy()
     address = setup.streams.of(setup.agent_id, sequence)
