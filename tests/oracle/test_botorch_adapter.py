@@ -18,6 +18,7 @@ import guidefbo as gf
 from guidefbo.agent.guidance.field import GuidanceField
 from guidefbo.agent.guidance.figp import InterventionalPosterior
 from guidefbo.agent.guidance.scaling import LocalScaling, UniformScaling
+from guidefbo.agent.strategies.shape.features import ShapeFeatures
 from guidefbo.core.component import Components
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.streams import Streams
@@ -55,26 +56,48 @@ def measure(space, values, shift=0.0):
     return float(-((x - 0.4 - shift) ** 2).sum() + 0.05 * np.sin(9 * x.sum()))
 
 
-def make_agent(space, method, site="north", *, count=14, shift=0.0, seed=1, goal="max"):
+def skewed(space, values, shift=0.0):
+    """Return a function that no quadratic comes close to."""
+    u, *others = space.to_unit(values) - 0.5
+    return float(60.0 * (u**3 - 0.15 * u) - (np.array(others) - shift) @ others)
+
+
+def make_agent(
+    space,
+    method,
+    site="north",
+    *,
+    count=14,
+    shift=0.0,
+    seed=1,
+    goal="max",
+    function=measure,
+    settings=None,
+):
     # A known noise: without one, rounding of near-singular matrices is all that shows.
     agent = gf.Agent(
-        space, goal=goal, method=method, seed=seed, site=site, initial=8, noise=0.05
+        space,
+        goal=goal,
+        method=method,
+        seed=seed,
+        site=site,
+        initial=8,
+        noise=0.05,
+        settings=settings,
     )
     sign = 1 if goal == "max" else -1
     stream = Streams(seed).at("told")
     for _ in range(count):
         u = stream.random((1, space.domain.num_parameters))
         values = space.from_unit(space.domain.place(u, stream)[0])
-        agent.tell(values, sign * measure(space, values, shift))
+        agent.tell(values, sign * function(space, values, shift))
     return agent
 
 
-def guide_all(space, method, *, seeds=(1, 2, 3), count=14):
+def guide_all(space, method, *, seeds=(1, 2, 3), **options):
     """Return an agent that holds a packet of three sites."""
     agents = {
-        site: make_agent(
-            space, method, site, shift=0.05 * k, seed=seeds[k], count=count
-        )
+        site: make_agent(space, method, site, shift=0.05 * k, seed=seeds[k], **options)
         for k, site in enumerate(("north", "south", "west"))
     }
     if method.startswith("trend"):
@@ -295,6 +318,14 @@ def test_thompson_paths_have_the_widened_spread(gfb, torch):
     assert guided[:, 6:] == pytest.approx(plain[:, 6:], abs=1e-9)
 
 
+def our_decision(agent):
+    """Return the posterior that our rule decides on at the next question."""
+    policy, setup, fitted = agent.setup.policy(), agent.setup, agent.fitted
+    aimed = policy.aim(lambda: policy.study(fitted), agent.guidance.packet)
+    address = setup.streams.of(setup.agent_id, len(agent.trials) + 1)
+    return policy.side.decision_posterior(fitted.posterior, aimed, agent.t, address)
+
+
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("method", METHODS)
 def test_decisions_rest_on_our_posterior(gfb, torch, space, method):
@@ -302,11 +333,7 @@ def test_decisions_rest_on_our_posterior(gfb, torch, space, method):
     agent = guide_all(SPACES[space], method)
     gp = agent.fitted.posterior
     decided, transform = gfb.decision(agent, model_of(gfb, torch, gp))
-    policy, setup = agent.setup.policy(), agent.setup
-    packet = agent.guidance.packet
-    aimed = policy.aim(lambda: policy.study(agent.fitted), packet)
-    address = setup.streams.of(setup.agent_id, len(agent.trials) + 1)
-    ours = policy.side.decision_posterior(gp, aimed, agent.t, address)
+    ours = our_decision(agent)
     X = probes(SPACES[space].dim)
     mean, cov = ours.joint(X)
     their_mean, their_cov = joint(torch, decided, X, transform)
@@ -316,6 +343,48 @@ def test_decisions_rest_on_our_posterior(gfb, torch, space, method):
     # Where there are choices, trend and shape look at no place.
     is_widened = space == "box" or method in ("guide-ucb", "consensus-ucb")
     assert (transform is not None) == is_widened
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("degree", [2, 3, 4])
+def test_features_and_their_gradients_are_ours(gfb, torch, space, degree):
+    domain = SPACES[space].domain
+    ours = ShapeFeatures.of(domain, degree)
+    X = probes(domain.dim)
+    leaf = torch.tensor(X).requires_grad_()
+    found = gfb.TorchFeatures(ours)(leaf)
+    assert found.shape == (len(X), 1 + ours.size)
+    assert found.detach().numpy() == pytest.approx(ours(X), abs=1e-13)
+    weights = probes(1 + ours.size, len(X))
+    (found * torch.tensor(weights)).sum().backward()
+    assert leaf.grad.numpy() == pytest.approx(ours.pull_back(weights, X), abs=1e-11)
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("degree", [3, 4])
+def test_decisions_under_trends_of_higher_degree_are_ours(gfb, torch, space, degree):
+    agent = guide_all(
+        SPACES[space],
+        "shape-nei",
+        count=30,
+        function=skewed,
+        settings={"degree": degree},
+    )
+    gp = agent.fitted.posterior
+    decided, transform = gfb.decision(agent, model_of(gfb, torch, gp))
+    ours = our_decision(agent)
+    trend = getattr(ours, "local", ours)
+    assert trend.prior.basis.degree == degree  # borne out by the own data
+    X = probes(SPACES[space].dim)
+    mean, cov = ours.joint(X)
+    their_mean, their_cov = joint(torch, decided, X, transform)
+    assert their_mean == pytest.approx(mean, abs=1e-7)
+    assert np.abs(their_cov - cov).max() < 1e-7 * max(float(np.abs(cov).max()), 1.0)
+    leaf = torch.tensor(X).unsqueeze(-2).requires_grad_()
+    posterior = decided.posterior(leaf, posterior_transform=transform)
+    posterior.mean.sum().backward()
+    gradient = ours.moments(X).mean_gradient
+    assert np.abs(leaf.grad[:, 0].numpy() - gradient).max() < 1e-6
 
 
 def test_the_others_shape_is_a_mean_and_a_covariance_module(gfb, torch):

@@ -53,7 +53,7 @@ from guidefbo.agent.guidance.scaling import (
 )
 from guidefbo.agent.paths.maximise import FeatureSampler, OptimumSamples
 from guidefbo.agent.strategies.guide.agent import GuideAgent
-from guidefbo.agent.strategies.shape.features import BEND, SLOPE, ShapeFeatures
+from guidefbo.agent.strategies.shape.features import ShapeFeatures, polynomials
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.model import Fitted
 from guidefbo.agent.surrogate.trend import TrendPosterior, TrendPrior
@@ -225,7 +225,7 @@ class ShapeKernel(Kernel):
 
 
 class TorchFeatures:
-    """The features of `shape`: a constant, slopes, bends, centred options."""
+    """The features of `shape`: a constant, polynomials by degree, centred options."""
 
     def __init__(self, basis: Any) -> None:
         """Take the features of a search space.
@@ -240,14 +240,14 @@ class TorchFeatures:
         self.numbers = torch.as_tensor(basis.numbers)
         self.options = torch.as_tensor(basis.options)
         self.shares = _tensor(basis.shares)
+        self.degree = basis.degree
 
     def __call__(self, X: Tensor) -> Tensor:
         """Return φ at points, one a row along the last axis."""
         U = X[..., self.numbers] - 0.5
         parts = [
             torch.ones_like(X[..., :1]),
-            SLOPE * U,
-            BEND * (U.square() - 1.0 / 12.0),
+            *polynomials(U)[: self.degree],  # arithmetic, which autograd follows
             X[..., self.options] - self.shares.to(X),
         ]
         return torch.cat(parts, dim=-1)  # E98
