@@ -18,10 +18,12 @@ import guidefbo as gf
 from guidefbo.agent.guidance.field import GuidanceField
 from guidefbo.agent.guidance.figp import InterventionalPosterior
 from guidefbo.agent.guidance.scaling import LocalScaling, UniformScaling
+from guidefbo.agent.record import MOST, Forecast, Forecasts, record_of
 from guidefbo.agent.strategies.shape.features import ShapeFeatures
 from guidefbo.core.component import Components
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.streams import Streams
+from guidefbo.site.trial import Basis
 
 pytestmark = [
     pytest.mark.oracle,
@@ -321,7 +323,11 @@ def test_thompson_paths_have_the_widened_spread(gfb, torch):
 def our_decision(agent):
     """Return the posterior that our rule decides on at the next question."""
     policy, setup, fitted = agent.setup.policy(), agent.setup, agent.fitted
-    aimed = policy.aim(lambda: policy.study(fitted), agent.guidance.packet)
+    aimed = policy.aim(
+        lambda: policy.study(fitted),
+        agent.guidance.packet,
+        record=record_of(agent.scores),
+    )
     address = setup.streams.of(setup.agent_id, len(agent.trials) + 1)
     return policy.side.decision_posterior(fitted.posterior, aimed, agent.t, address)
 
@@ -343,6 +349,59 @@ def test_decisions_rest_on_our_posterior(gfb, torch, space, method):
     # Where there are choices, trend and shape look at no place.
     is_widened = space == "box" or method in ("guide-ucb", "consensus-ucb")
     assert (transform is not None) == is_widened
+
+
+def test_what_the_others_foretold_badly_counts_in_decisions(gfb, torch):
+    agent = guide_all(SPACES["box"], "shape-nei")
+    model = model_of(gfb, torch, agent.fitted.posterior)
+    missed = Basis(
+        mean=0.0,
+        std=1.0,
+        foretold=Forecasts(others=Forecast(50.0, 1.0), alone=Forecast(0.0, 1.0)),
+    )
+    trials = [replace(trial, basis=missed) for trial in agent.trials]
+    wary = gf.Agent.of(agent.setup, trials, agent.held_guidance)
+    assert record_of(wary.scores) == -MOST * len(trials)
+    X, means = probes(3), []
+    for site, is_heard in (agent, True), (wary, False):
+        assert (site.guidance.odds > 0.5) == is_heard
+        decided, transform = gfb.decision(site, model)
+        mean, cov = our_decision(site).joint(X)
+        their_mean, their_cov = joint(torch, decided, X, transform)
+        assert their_mean == pytest.approx(mean, abs=1e-7)
+        assert np.abs(their_cov - cov).max() < 1e-7
+        means.append(their_mean)
+    assert np.abs(means[0] - means[1]).max() > 0.01
+
+
+@pytest.mark.parametrize("goal", ["max", "min"])
+def test_a_question_goes_with_the_forecasts_of_ask(gfb, torch, goal):
+    asking, agent = (guide_all(SPACES["box"], "shape-nei", goal=goal) for _ in "12")
+    asked = asking.ask()
+    trial = gfb.begin(agent, torch.tensor(agent.space.to_unit(asked.values)))
+    assert not trial.guided  # only whoever chose the point knows
+    # The point went to the cube and back.
+    for one, other in zip(trial.basis.foretold, asked.basis.foretold, strict=True):
+        assert one == pytest.approx(other, rel=1e-6)
+    assert trial.basis == replace(
+        asked.basis,
+        mean=pytest.approx(asked.basis.mean, rel=1e-6),
+        std=pytest.approx(asked.basis.std, rel=1e-6),
+        foretold=trial.basis.foretold,
+        alone=None,
+    )
+    agent.tell(trial, 0.1)
+    assert agent.scores == (trial.basis.foretold.score(0.1),)
+
+
+def test_where_no_models_are_compared_nothing_is_foretold(gfb, torch):
+    for agent in (
+        guide_all(SPACES["box"], "guide-ucb"),
+        make_agent(SPACES["box"], "shape-nei"),
+    ):
+        agent.tell({"x": 1.0, "y": 10.0, "z": 0.0}, 0.1)
+        assert gfb.begin(agent, torch.full((1, 3), 0.5)).basis is None
+        assert not agent._workings.learner.is_fitted
 
 
 @pytest.mark.parametrize("space", SPACES)

@@ -32,9 +32,36 @@ def test_a_question_goes_with_two_forecasts_in_the_sites_units(goal):
     assert agent.scores == (trial.basis.foretold.score(others.mean),)
 
 
+def test_a_point_of_ones_own_may_go_with_the_same_forecasts():
+    agent, twin = agreeing(), agreeing()
+    asked, unforetold = agent.ask(), twin.begin({"x": 0.2, "y": 0.9})
+    assert unforetold.basis is None
+    trial = twin.begin(asked.values, foretell=True)
+    for one, other in zip(trial.basis.foretold, asked.basis.foretold, strict=True):
+        assert one == pytest.approx(other, rel=1e-9)
+    # It is known what is held, not whether that took part in choosing the point.
+    assert (trial.basis.odds, trial.guided) == (asked.basis.odds, False)
+    twin.tell(unforetold, 0.0)
+    twin.tell(trial, 0.1)
+    helped = help_of(twin)
+    assert helped.scores == (trial.basis.foretold.score(0.1),)
+    assert helped.alone.num_results == help_of(agent).alone.num_results
+
+
+@pytest.mark.parametrize("foretell", [True, False])
+def test_points_of_ones_own_may_be_rounds_in_which_data_speak(foretell):
+    agent = exchanged(federation(num_results=20, packet_lifetime=50))[0]
+    for x in (0.2, 0.8):
+        assert agent.guidance.state == "active"
+        trial = agent.begin({"x": x, "y": 0.4}, foretell=foretell)
+        agent.tell(trial, bowl(trial.values, -1.0))
+    assert (agent.guidance.state == "doubted") == foretell
+
+
 def test_whoever_hears_from_nobody_foretells_nothing():
     agent = told("box", 6, method="shape-ucb")
     assert agent.ask().basis.foretold is None
+    assert agent.begin({"x": 0.5, "y": 10.0}, foretell=True).basis is None
 
 
 def test_what_was_missed_counts_against_the_others():

@@ -52,6 +52,7 @@ from guidefbo.agent.guidance.scaling import (
     UniformScaling,
 )
 from guidefbo.agent.paths.maximise import FeatureSampler, OptimumSamples
+from guidefbo.agent.record import record_of
 from guidefbo.agent.strategies.guide.agent import GuideAgent
 from guidefbo.agent.strategies.shape.features import ShapeFeatures, polynomials
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
@@ -283,14 +284,18 @@ def cube(agent: Agent) -> Tensor:
 
 
 def begin(agent: Agent, x: Tensor) -> Trial:
-    """Enter a point that BoTorch chose, (d,) or (1, d), as a pending trial."""
+    """Enter a point that BoTorch chose, (d,) or (1, d), as a pending trial.
+
+    Its result counts for or against the others as that of a question of `ask` does,
+    for strategies that compare models: by what the agent's own models foretell here.
+    """
     point = x.detach().to(DOUBLE).cpu().numpy().reshape(-1)
     if point.shape != (agent.space.dim,):
         raise SettingsError(
             f"Expected one point of {agent.space.dim} numbers, got {tuple(x.shape)}."
         )
     values = agent.space.from_unit(np.clip(point, 0.0, 1.0))
-    return agent.begin(values)
+    return agent.begin(values, foretell=True)
 
 
 def matern(dim: int) -> ScaleKernel:
@@ -410,7 +415,8 @@ def decision(agent: Agent, model: SingleTaskGP) -> Decision:
         model.eval()
         return Decision(model, _widening(policy.side, packet, model, agent.t))
     fitted = _fitted(model)
-    aimed = policy.aim(lambda: policy.study(fitted), packet)
+    record = record_of(agent.scores)
+    aimed = policy.aim(lambda: policy.study(fitted), packet, record=record)
     address = setup.streams.of(setup.agent_id, len(agent.trials) + 1)
     posterior = policy.side.decision_posterior(
         fitted.posterior, aimed, agent.t, address

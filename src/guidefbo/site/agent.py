@@ -328,15 +328,22 @@ class Agent:
             outcomes=measured,
         )
 
-    def begin(self, values: Mapping[str, Any]) -> Trial:
+    def begin(self, values: Mapping[str, Any], *, foretell: bool = False) -> Trial:
         """Enter a point of the site's own that is being evaluated now.
 
         It is pending like one that was asked, so that questions keep away from it.
 
         Args:
             values: The values by name.
+            foretell: Whether its result shall count for or against the others, as that
+                of a question does, for methods that compare models: what is expected of
+                it is kept, and the model is fitted, if it has not been.
         """
-        return self._book.open(self.space.clean(values), Origin.OWN)
+        clean = self.space.clean(values)
+        basis = None
+        if foretell:
+            basis = self._workings.basis_at(self.space.to_unit(clean))
+        return self._book.open(clean, Origin.OWN, basis=basis)
 
     def abandon(self, trial: Trial | int) -> Trial:
         """Give up a pending trial, so that its region is free again."""

@@ -99,12 +99,35 @@ def _model_point(
         x = None
     if x is None:
         return Chosen(_filling_point(setup, book), Origin.FALLBACK, is_guided=False)
-    head = guidance.message.head if is_guided and guidance.message else None
     alone = None
-    if head is not None:
+    if is_guided and guidance.message:
         # With the same draws, so that the packet is all that differs.
         with suppress(*NUMERICAL):
             alone = decide(None)
+    basis = basis_of(setup, book, learner, guidance, x, alone)
+    return Chosen(x, Origin.MODEL, is_guided, basis)
+
+
+def basis_of(
+    setup: Setup,
+    book: Book,
+    learner: Learner,
+    guidance: Guidance,
+    x: Point,
+    alone: Point | None = None,
+) -> Basis | None:
+    """Return what a question rests on; None where the model expects no finite result.
+
+    Args:
+        setup: The agent's configuration.
+        book: Its trials.
+        learner: Its model.
+        guidance: What it holds of the others, judged by the own data.
+        x: The point that is asked.
+        alone: The one that would be asked without guidance, where that is known.
+    """
+    is_guided = guidance.state == GuidanceState.ACTIVE
+    head = guidance.message.head if is_guided and guidance.message else None
     mean, std = learner.expects(x[None], setup.goal)
     foretold = None
     with suppress(*NUMERICAL):
@@ -120,7 +143,7 @@ def _model_point(
         foretold=foretold,
     )
     is_finite = np.isfinite([basis.mean, basis.std]).all()
-    return Chosen(x, Origin.MODEL, is_guided, basis if is_finite else None)
+    return basis if is_finite else None
 
 
 def _filling_point(setup: Setup, book: Book) -> Point:

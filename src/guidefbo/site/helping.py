@@ -14,7 +14,7 @@ from guidefbo.core.space.parameters import Choice, Parameter
 from guidefbo.site.agent import Agent
 from guidefbo.site.labels import Labels
 from guidefbo.site.summary import Held
-from guidefbo.site.trial import Trial
+from guidefbo.site.trial import Origin, Trial
 
 WORTH_SAYING = 1.5
 """Odds below it are no news."""
@@ -171,7 +171,8 @@ def help_with(agent: Agent, held: Held) -> Help:
         held: What is held of the others, and what the model says of that.
     """
     # What was run elsewhere says nothing of what was expected where it was asked.
-    done = [t for t in agent.followed if t.basis]
+    # Of points that others chose nobody knows whether guidance took part.
+    done = [t for t in agent.followed if t.basis and t.origin == Origin.MODEL]
     guided = [
         (t, t.basis.alone)
         for t in agent.trials

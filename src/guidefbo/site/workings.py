@@ -7,14 +7,17 @@ without, and loads neither the model nor SciPy.
 from dataclasses import replace
 from typing import Any
 
+from guidefbo.core.arrays import Point
+from guidefbo.core.threads import single_blas_thread
 from guidefbo.site.book import Book
-from guidefbo.site.choosing import Chosen, next_point
+from guidefbo.site.choosing import Chosen, basis_of, next_point
 from guidefbo.site.exchange import doubted, in_use, take, upload_of
 from guidefbo.site.guidance import Guidance
 from guidefbo.site.learner import Learner
 from guidefbo.site.setup import Setup
 from guidefbo.site.summary import Summary
 from guidefbo.site.summing_up import carried_over, sum_up
+from guidefbo.site.trial import Basis
 from guidefbo.wire.envelope import Upload
 
 
@@ -63,6 +66,17 @@ class Workings:
         return next_point(
             self._setup, self.policy, self._book, self.learner, self.in_use
         )
+
+    def basis_at(self, x: Point) -> Basis | None:
+        """Return what is expected at a point that somebody else chose.
+
+        None where models are not compared: nothing is fitted for it then.
+        """
+        held = self.judged
+        if held.judgement is None:
+            return None
+        with single_blas_thread():
+            return basis_of(self._setup, self._book, self.learner, held, x)
 
     def upload(self) -> Upload | None:
         """Return what is told to the others, None where there is nothing to tell."""
