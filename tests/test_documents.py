@@ -44,7 +44,11 @@ COMMANDS = re.findall(
 )
 SPACES = re.findall(r"```toml\n(.*?)```", README, flags=re.S)
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-NOT_HERE = {"guidefbo.integrations.botorch", "guidefbo.integrations.flower"}
+NOT_HERE = {
+    "guidefbo.integrations.botorch",
+    "guidefbo.integrations.botorch_shape",
+    "guidefbo.integrations.flower",
+}
 """Adapters to packages that only long tests install, and test there."""
 MODULES = [
     m.name

@@ -407,11 +407,13 @@ def test_where_no_models_are_compared_nothing_is_foretold(gfb, torch):
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("degree", [2, 3, 4])
 def test_features_and_their_gradients_are_ours(gfb, torch, space, degree):
+    from guidefbo.integrations.botorch_shape import TorchFeatures
+
     domain = SPACES[space].domain
     ours = ShapeFeatures.of(domain, degree)
     X = probes(domain.dim)
     leaf = torch.tensor(X).requires_grad_()
-    found = gfb.TorchFeatures(ours)(leaf)
+    found = TorchFeatures(ours)(leaf)
     assert found.shape == (len(X), 1 + ours.size)
     assert found.detach().numpy() == pytest.approx(ours(X), abs=1e-13)
     weights = probes(1 + ours.size, len(X))

@@ -33,14 +33,10 @@ with warnings.catch_warnings(action="ignore"):
     from botorch.utils.sampling import manual_seed
     from gpytorch.constraints import GreaterThan
     from gpytorch.distributions import MultitaskMultivariateNormal, MultivariateNormal
-    from gpytorch.kernels import Kernel, MaternKernel, ScaleKernel
-    from gpytorch.means import ConstantMean, Mean
+    from gpytorch.kernels import MaternKernel, ScaleKernel
+    from gpytorch.means import ConstantMean
     from gpytorch.priors import LogNormalPrior
-    from linear_operator.operators import (
-        DiagLinearOperator,
-        MatmulLinearOperator,
-        RootLinearOperator,
-    )
+    from linear_operator.operators import DiagLinearOperator
 
 from guidefbo.agent.dataset import Dataset
 from guidefbo.agent.guidance.field import GuidanceField
@@ -54,14 +50,20 @@ from guidefbo.agent.guidance.scaling import (
 from guidefbo.agent.paths.maximise import FeatureSampler, OptimumSamples
 from guidefbo.agent.record import record_of
 from guidefbo.agent.strategies.guide.agent import GuideAgent
-from guidefbo.agent.strategies.shape.features import ShapeFeatures, polynomials
 from guidefbo.agent.surrogate.gp import GaussianProcess, Hyperparameters
 from guidefbo.agent.surrogate.model import Fitted
-from guidefbo.agent.surrogate.trend import TrendPosterior, TrendPrior
+from guidefbo.agent.surrogate.trend import TrendPosterior
 from guidefbo.agent.units import Units
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.space.goal import SIGNS
 from guidefbo.core.streams import Address, Purpose
+from guidefbo.integrations.botorch_shape import (
+    DOUBLE,
+    ShapeKernel,
+    ShapeMean,
+    Tensor,
+    to_tensor,
+)
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import GuidanceState
 from guidefbo.site.trial import Trial
@@ -70,8 +72,6 @@ from guidefbo.wire.envelope import Envelope, Upload, UploadHead
 if TYPE_CHECKING:
     from guidefbo.connect.link import Link
 
-Tensor = torch.Tensor
-DOUBLE = torch.float64
 SLACK = 1e-9
 """How far beyond the unit cube an input may be, by rounding."""
 NUM_PATHS = 500
@@ -103,7 +103,7 @@ class GuidanceTransform(PosteriorTransform):
                 ("precisions", field.precisions),
                 ("observed", scaling.observed),
             ):
-                self.register_buffer(name, _tensor(array))
+                self.register_buffer(name, to_tensor(array))
         elif not isinstance(scaling, UniformScaling):
             raise SettingsError(
                 f"Expected a local or a uniform scaling, got {type(scaling).__name__}."
@@ -177,83 +177,6 @@ class GuidedPath:
         return mean + S * (self.path(X) - mean)  # E19
 
 
-class ShapeMean(Mean):
-    """A constant and what the other sites expect of the trend: c + φ(x)ᵀ θ."""
-
-    def __init__(self, prior: TrendPrior) -> None:
-        """Take the trend's prior.
-
-        Args:
-            prior: Of coefficients of the features of a search space.
-        """
-        super().__init__()
-        self.features = TorchFeatures(prior.basis)
-        self.register_buffer("coefficients", _tensor(prior.means))
-        self.register_parameter(
-            "constant", torch.nn.Parameter(torch.zeros((), dtype=DOUBLE))
-        )
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the mean at points, one a row along the last axis."""
-        return self.constant + self.features(x) @ self.coefficients.to(x)
-
-
-class ShapeKernel(Kernel):
-    """How far a site's trend may differ from that: φ(x)ᵀ diag(s) φ(x')."""
-
-    has_lengthscale = False
-
-    def __init__(self, prior: TrendPrior) -> None:
-        """Take the trend's prior.
-
-        Args:
-            prior: Of coefficients of the features of a search space.
-        """
-        super().__init__()
-        self.features = TorchFeatures(prior.basis)
-        self.register_buffer("roots", _tensor(np.sqrt(prior.variances)))
-
-    def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Any:
-        """Return the covariance of two sets of points, or its diagonal."""
-        del params
-        left = self.features(x1) * self.roots.to(x1)
-        right = self.features(x2) * self.roots.to(x2)
-        if diag:
-            return (left * right).sum(-1)
-        if x1.shape == x2.shape and torch.equal(x1, x2):
-            return RootLinearOperator(left)
-        return MatmulLinearOperator(left, right.mT)
-
-
-class TorchFeatures:
-    """The features of `shape`: a constant, polynomials by degree, centred options."""
-
-    def __init__(self, basis: Any) -> None:
-        """Take the features of a search space.
-
-        Args:
-            basis: Ours.
-        """
-        if not isinstance(basis, ShapeFeatures):
-            raise SettingsError(
-                f"Expected the features of a search space, got {type(basis).__name__}."
-            )
-        self.numbers = torch.as_tensor(basis.numbers)
-        self.options = torch.as_tensor(basis.options)
-        self.shares = _tensor(basis.shares)
-        self.degree = basis.degree
-
-    def __call__(self, X: Tensor) -> Tensor:
-        """Return φ at points, one a row along the last axis."""
-        U = X[..., self.numbers] - 0.5
-        parts = [
-            torch.ones_like(X[..., :1]),
-            *polynomials(U)[: self.degree],  # arithmetic, which autograd follows
-            X[..., self.options] - self.shares.to(X),
-        ]
-        return torch.cat(parts, dim=-1)  # E98
-
-
 class Decision(NamedTuple):
     """What to decide with."""
 
@@ -272,9 +195,8 @@ def data(agent: Agent) -> tuple[Tensor, Tensor]:
     done, overshoot = agent.results, agent.setup.overshoot
     X = np.array([agent.space.to_unit(t.as_run, overshoot=overshoot) for t in done])
     y = np.array([trial.value for trial in done], dtype=np.float64)
-    return _tensor(X.reshape(-1, agent.space.dim)), _tensor(SIGNS[agent.goal] * y)[
-        :, None
-    ]
+    Y = SIGNS[agent.goal] * y[:, None]
+    return to_tensor(X.reshape(-1, agent.space.dim)), to_tensor(Y)
 
 
 def cube(agent: Agent) -> Tensor:
@@ -450,19 +372,19 @@ def shaped(model: SingleTaskGP, posterior: TrendPosterior) -> SingleTaskGP:
     hyper, prior = posterior.rest.hyper, posterior.prior
     X, y = _data_of(model)
     kernel = ScaleKernel(MaternKernel(nu=2.5, ard_num_dims=X.shape[1])).to(DOUBLE)
-    kernel.base_kernel.lengthscale = _tensor(hyper.lengthscales)
-    kernel.outputscale = _tensor(hyper.outputscale)
+    kernel.base_kernel.lengthscale = to_tensor(hyper.lengthscales)
+    kernel.outputscale = to_tensor(hyper.outputscale)
     mean = ShapeMean(prior)
     found = SingleTaskGP(
-        _tensor(X),
-        _tensor(y)[:, None],
-        train_Yvar=_tensor(posterior.rest.noise)[:, None],
+        to_tensor(X),
+        to_tensor(y)[:, None],
+        train_Yvar=to_tensor(posterior.rest.noise)[:, None],
         mean_module=mean,
         covar_module=kernel + ShapeKernel(prior),
         outcome_transform=None,
     )
     with torch.no_grad():
-        mean.constant.copy_(_tensor(hyper.mean))
+        mean.constant.copy_(to_tensor(hyper.mean))
     if hasattr(model, "outcome_transform"):
         # The values above are in its units already; answers are to be in the user's.
         found.outcome_transform = model.outcome_transform
@@ -530,17 +452,14 @@ class _Predictor:
     def raw(self, X: Any) -> Tensor:
         """Return points of the unit cube as the model takes them."""
         transform = getattr(self.model, "input_transform", None)
-        return _tensor(X) if transform is None else transform.untransform(_tensor(X))
+        points = to_tensor(X)
+        return points if transform is None else transform.untransform(points)
 
     def predict(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean and standard deviation at the rows of X."""
         with torch.no_grad():
-            found = self.model(_tensor(X).unsqueeze(-2))
+            found = self.model(to_tensor(X).unsqueeze(-2))
         return _array(found.mean).ravel(), np.sqrt(_array(found.variance).ravel())
-
-
-def _tensor(values: Any) -> Tensor:
-    return torch.tensor(np.asarray(values), dtype=DOUBLE)
 
 
 def _array(tensor: Tensor) -> np.ndarray:
