@@ -77,6 +77,33 @@ def test_limits_of_a_site_change_no_message():
     assert agent.change(free=["n", "drug"]) == ["drug: free again", "n: free again"]
 
 
+def test_options_left_out_add_up_until_they_are_freed():
+    agent = told("mixed", 2)
+    agent.change(without={"drug": ["a"]})
+    assert agent.change(without={"drug": ["b", "a"]}) == [
+        "drug: never a, b at this site"
+    ]
+    assert agent.setup.without == {"drug": ("a", "b")}
+    with pytest.raises(gf.FedBOError, match="no option left"):
+        agent.change(without={"drug": ["c"]})
+    assert agent.change(free=["drug"], without={"drug": ["c"]}) == [
+        "drug: never c at this site"
+    ]
+
+
+def test_an_option_left_out_is_not_fixed():
+    agent = told("mixed", 2)
+    agent.change(without={"drug": ["a"]})
+    says = "drug cannot always be a, which this site leaves out: .* --free drug"
+    with pytest.raises(gf.FedBOError, match=says):
+        agent.change(fix={"drug": "a"})
+    agent.change(fix={"drug": "b"})
+    with pytest.raises(gf.FedBOError, match="cannot always be b"):
+        agent.change(without={"drug": ["b"]})
+    agent.change(free=["drug"], fix={"drug": "a"})
+    assert (agent.setup.without, agent.setup.fixed) == ({}, {"drug": "a"})
+
+
 @pytest.mark.parametrize("name", ["mixed", "shares", "cut", "box"])
 @pytest.mark.parametrize("method", ["ucb", "guide-nei"])
 def test_what_a_site_lacks_is_never_asked(name, method):

@@ -408,7 +408,9 @@ def change(
     without: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=OPTION", help="An option this site lacks; repeatable."
+            metavar="NAME=OPTION",
+            help="An option this site lacks, beside those it already does without; "
+            "repeatable.",
         ),
     ] = None,
     fix: Annotated[

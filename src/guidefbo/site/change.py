@@ -40,9 +40,10 @@ def changed_setup(
         bounds: New bounds of the shared space, by name.
         add_options: New options of the shared space, by name.
         within: Narrower bounds that this site keeps when it asks.
-        without: Options that this site never asks for.
+        without: Options that this site never asks for, beside those it already leaves
+            out.
         fix: Values that this site always asks for.
-        free: Parameters whose limits of this site are lifted.
+        free: Parameters whose limits of this site are lifted first.
     """
     space = changed(setup.space, bounds=bounds or {}, options=add_options or {})
     lines = difference(setup.space, space)
@@ -53,7 +54,11 @@ def changed_setup(
     for name, given in (("within", within), ("without", without), ("fixed", fix)):
         old = getattr(setup, name)
         kept = {key: limit for key, limit in old.items() if key not in free}
-        limits[name] = kept | dict(given or {})
+        added = dict(given or {})
+        if name == "without":
+            added = {key: _together(kept.get(key, ()), added[key]) for key in added}
+        limits[name] = kept | added
+    _refuse_contradiction(limits)
     unknown = [name for name in free if name not in setup.space.parameters]
     if unknown:
         raise SettingsError(f"There is no parameter {shown(unknown[0])} to free.")
@@ -70,6 +75,28 @@ def changed_setup(
             f"{fingerprint(setup.space)} -> {fingerprint(space)})"
         )
     return new, lines
+
+
+def _together(gone: Sequence[Any], more: Sequence[Any]) -> tuple[Any, ...]:
+    """Return all options that are left out, each once, the earlier ones first."""
+    every: list[Any] = []
+    for option in (*gone, *more):
+        if option not in every:
+            every.append(option)
+    return tuple(every)
+
+
+def _refuse_contradiction(limits: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse a value that is always asked among the options that never are."""
+    without = limits["without"]
+    for name, value in limits["fixed"].items():
+        if value in without.get(name, ()):
+            gone = ", ".join(map(shown_value, without[name]))
+            raise SettingsError(
+                f"Parameter {name} cannot always be {shown_value(value)}, which this "
+                f"site leaves out: it never asks for {gone}. Lift its limits with "
+                f"--free {name}, and say in the same command which of them stays."
+            )
 
 
 KINDS = ("within", "without", "fixed")
