@@ -570,7 +570,7 @@ class Agent:
     def _ask_one(self, due_at: int) -> Trial:
         chosen = self._workings.next_point()
         return self._book.open(
-            self.space.from_unit(chosen.x),
+            self._setup.values_at(chosen.x),
             chosen.origin,
             guided=chosen.is_guided,
             due_at=due_at,

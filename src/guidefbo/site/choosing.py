@@ -137,7 +137,7 @@ def basis_of(
         std=float(std[0]),
         num_uploads=None if head is None else head.num_uploads,
         round=None if head is None else head.round,
-        alone=None if alone is None else setup.space.from_unit(alone),
+        alone=None if alone is None else setup.values_at(alone),
         odds=guidance.odds,
         told=book.num_told,
         foretold=foretold,

@@ -5,6 +5,7 @@ from dataclasses import InitVar, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from guidefbo.agent.dataset import MAX_VALUE
+from guidefbo.core.arrays import Point
 from guidefbo.core.checks import (
     MAX_AGENTS,
     MAX_SEED,
@@ -21,6 +22,7 @@ from guidefbo.core.space.form import fingerprint, space_from_form, space_to_form
 from guidefbo.core.space.goal import require_goal
 from guidefbo.core.space.labels import check_label
 from guidefbo.core.space.overshoot import OVERSHOOT
+from guidefbo.core.space.parameters import Float
 from guidefbo.core.space.region import Region
 from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Address, Streams
@@ -245,6 +247,15 @@ class Setup:
             return None
         limits = {"within": self.within, "without": self.without, "fixed": self.fixed}
         return Region.of(self.space, **limits)
+
+    def values_at(self, x: Point) -> dict[str, Any]:
+        """Return the values that are asked at a point of the unit cube."""
+        always = {
+            name: (value, value)
+            for name, value in self.fixed.items()
+            if isinstance(self.space.parameters[name], Float)
+        }
+        return self.space.from_unit(x, {**self.within, **always})
 
     @property
     def version(self) -> int:

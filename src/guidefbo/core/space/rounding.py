@@ -5,23 +5,26 @@ steps take up what is left, and the nearest values that keep all constraints are
 """
 
 import math
-from collections.abc import Mapping
-from itertools import product
+from collections.abc import Iterator, Mapping
+from itertools import combinations, product
 from typing import Any
 
-from guidefbo.core.space.constraints import Constraint, SumTo
+from guidefbo.core.space.constraints import AtMost, Constraint, SumTo
 from guidefbo.core.space.parameters import Float
+from guidefbo.core.space.settling import EXACT, Ends, keeps, miss_of, settled
+from guidefbo.core.space.steps import Grid
 
 MAX_FREE = 12
 """Most parameters that are tried both ways: those nearest to the middle of a step."""
-EXACT = 1e-9
-"""How exactly a constraint is kept, relative to the size of its terms."""
+Steps = Mapping[str, int]
+"""The number of a value on the grid of each parameter that has one."""
 
 
 def round_together(
     values: Mapping[str, float],
     floats: Mapping[str, Float],
     constraints: tuple[Constraint, ...],
+    ends: Ends | None = None,
 ) -> dict[str, float]:
     """Return values on their steps that keep the constraints, the nearest found.
 
@@ -31,27 +34,88 @@ def round_together(
         values: Of the parameters under constraints, which they keep.
         floats: Those parameters.
         constraints: The constraints.
+        ends: Narrower bounds by name, equal ones of what must not move.
     """
-    stepped = {n: grid for n, p in floats.items() if (grid := p.grid) is not None}
-    place = {n: (values[n] - grid.low) / grid.step for n, grid in stepped.items()}
-    open_first = sorted(stepped, key=lambda n: abs(place[n] % 1.0 - 0.5))
-    ways: list[tuple[float, ...]] = []
-    for name, grid in stepped.items():
+    grids = {n: grid for n, p in floats.items() if (grid := p.grid) is not None}
+    place = {n: (values[n] - grid.low) / grid.step for n, grid in grids.items()}
+    open_first = sorted(grids, key=lambda n: abs(place[n] % 1.0 - 0.5))
+    ways: list[list[int]] = []
+    for name, grid in grids.items():
         k, last = place[name], grid.last
         near = {min(max(round(k), 0), last)}
         if name in open_first[:MAX_FREE]:
             near = {min(max(j, 0), last) for j in (math.floor(k), math.ceil(k))}
-        ways.append(tuple(grid.value(j) for j in sorted(near)))
-    best, best_distance = dict(values), math.inf
+        ways.append(sorted(near))
+    search = _Search(values, floats, constraints, ends or {})
     for way in product(*ways):
-        tried = dict(values) | dict(zip(stepped, way, strict=True))
-        _fill(tried, floats, constraints)
+        search.see(dict(zip(grids, way, strict=True)))
+    if search.best is None and search.nearly is not None:
+        # What is nearest adds up to more than a limit by rounding: one step away.
+        for steps in _neighbours(search.nearly, grids, ends or {}):
+            search.see(steps)
+    return search.found
+
+
+class _Search:
+    """Looks for the nearest values on steps that keep the constraints."""
+
+    def __init__(
+        self,
+        values: Mapping[str, float],
+        floats: Mapping[str, Float],
+        constraints: tuple[Constraint, ...],
+        ends: Ends,
+    ) -> None:
+        self._values, self._floats = values, floats
+        self._constraints, self._ends = constraints, ends
+        self.best: dict[str, float] | None = None
+        """The nearest that keep every limit."""
+        self.nearly: Steps | None = None
+        """The steps of the nearest that keep them but for rounding."""
+        self._distance = self._near_distance = math.inf
+        self._rounded = dict(values)
+
+    @property
+    def found(self) -> dict[str, float]:
+        """What keeps the limits best."""
+        return self._rounded if self.best is None else self.best
+
+    def see(self, steps: Steps) -> None:
+        """Take these steps, if they are nearer than those before."""
+        floats, tried = self._floats, dict(self._values)
+        for name, k in steps.items():
+            grid = floats[name].grid
+            assert grid is not None
+            tried[name] = grid.value(k)
+        _fill(tried, floats, self._constraints)
         distance = sum(
-            ((tried[n] - values[n]) / (p.high - p.low)) ** 2 for n, p in floats.items()
+            ((tried[n] - self._values[n]) / (p.high - p.low)) ** 2
+            for n, p in floats.items()
         )
-        if distance < best_distance and _keeps(tried, floats, constraints):
-            best, best_distance = tried, distance
-    return best
+        if distance >= self._distance:
+            return
+        if any(miss_of(c, tried, floats) > EXACT for c in self._constraints):
+            return
+        final = settled(tried, floats, self._constraints, self._ends)
+        if all(keeps(c, final) for c in self._constraints if isinstance(c, AtMost)):
+            self.best, self._distance = final, distance
+        elif distance < self._near_distance:
+            self._rounded, self.nearly = tried, steps
+            self._near_distance = distance
+
+
+def _neighbours(steps: Steps, grids: Mapping[str, Grid], ends: Ends) -> Iterator[Steps]:
+    """Yield one parameter a step elsewhere, or two of them."""
+    moves: list[tuple[str, int]] = []
+    for name, grid in grids.items():
+        low, high = ends.get(name, (grid.low, grid.high))
+        moves += [
+            (name, k)
+            for k in (steps[name] - 1, steps[name] + 1)
+            if 0 <= k <= grid.last and low <= grid.value(k) <= high
+        ]
+    for chosen in (*combinations(moves, 1), *combinations(moves, 2)):
+        yield {**steps, **dict(chosen)}
 
 
 def _fill(
@@ -70,20 +134,3 @@ def _fill(
             share = missing if abs(missing) <= abs(room - values[name]) else 0.0
             values[name] += share
             missing -= share
-
-
-def _keeps(
-    values: Mapping[str, float],
-    floats: Mapping[str, Float],
-    constraints: tuple[Constraint, ...],
-) -> bool:
-    for constraint in constraints:
-        excess = constraint.excess(values)
-        miss = abs(excess) if isinstance(constraint, SumTo) else excess
-        size = max(
-            abs(a) * max(abs(floats[name].low), abs(floats[name].high))
-            for name, a in constraint.coefficients.items()
-        )
-        if miss > EXACT * size:
-            return False
-    return True

@@ -23,6 +23,7 @@ from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
 from guidefbo.core.space.polytope import Polytope, has_point
 from guidefbo.core.space.rounding import round_together
 from guidefbo.core.space.scales import LARGEST
+from guidefbo.core.space.settling import Ends, settled
 from guidefbo.core.space.steps import Grid
 
 SLACK = 0.01
@@ -134,8 +135,14 @@ class Space:
                 stepped.append((self.places[name].start, grid))
         return tuple(stepped)
 
-    def from_unit(self, x: Point) -> dict[str, Any]:
-        """Return the values at a point of the unit cube, those that would be asked."""
+    def from_unit(self, x: Point, ends: Ends | None = None) -> dict[str, Any]:
+        """Return the values at a point of the unit cube, those that would be asked.
+
+        Args:
+            x: The point.
+            ends: Bounds by name of the part of the space it is in; where a limit is
+                missed by rounding, nothing moves beyond them.
+        """
         values: dict[str, Any] = {}
         for name, parameter in self._parameters.items():
             block = x[self.places[name]]
@@ -143,25 +150,33 @@ class Space:
                 values[name] = parameter.from_unit(block)
             else:
                 values[name] = parameter.from_unit(float(block[0]))
-        return values | self._rounded(x)
-
-    def _rounded(self, x: Point) -> dict[str, float]:
-        """Return the values under constraints where some of them come in steps."""
         if not self._constraints:
-            return {}
-        floats = {
+            return values
+        floats = self._limited
+        values |= self._rounded(x, floats, ends)
+        return settled(values, floats, self._constraints, ends)
+
+    @cached_property
+    def _limited(self) -> dict[str, Float]:
+        """The parameters that constraints name."""
+        return {
             name: p
             for name, p in self._parameters.items()
             if isinstance(p, Float)
             and any(name in c.coefficients for c in self._constraints)
         }
+
+    def _rounded(
+        self, x: Point, floats: Mapping[str, Float], ends: Ends | None
+    ) -> dict[str, float]:
+        """Return the values under constraints where some of them come in steps."""
         if all(p.step is None for p in floats.values()):
             return {}
         smooth = {
             n: replace(p, step=None).from_unit(float(x[self.places[n].start]))
             for n, p in floats.items()
         }
-        return round_together(smooth, floats, self._constraints)
+        return round_together(smooth, floats, self._constraints, ends)
 
     def to_unit(self, values: Mapping[str, Any], *, overshoot: float = 0.0) -> Point:
         """Return the point of the unit cube with these values.
