@@ -1,6 +1,7 @@
 """`guidefbo tell` as a bench uses it: several results, and what was really run."""
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.cli.test_site_commands import call as call
@@ -224,3 +225,48 @@ def test_the_objective_has_a_name_of_its_own(call, tmp_path):
     words = ["--goal", "max", "--objective", "temperature"]
     said = call("init", "s.json", "bench.toml", *words, code=2).err
     assert "cannot have the name of a parameter" in said
+
+
+NARROW = """\
+[parameters.f]
+type = "float"
+low = 1000000
+high = 1000001
+[parameters.g]
+type = "float"
+low = 532.0
+high = 532.0010
+"""
+
+
+def test_values_of_a_narrow_range_are_told_apart(call):
+    Path("narrow.toml").write_text(NARROW)
+    said = call("init", "n.json", "narrow.toml", "--goal", "max", "--seed", 1).out
+    assert "parameter f: 1000000 to 1000001\nparameter g: 532 to 532.001" in said
+    asked = call("ask", "n.json", "-n", 3).out.splitlines()
+    second = asked[1].partition(": ")[2].replace(" ", "")
+    assert len({line.partition(": ")[2] for line in asked}) == 3
+    assert "told trial 2" in call("tell", "n.json", second, 7).out
+    told = call("show", "n.json", "--trials").out
+    for line in asked:
+        cells = [part.partition("=")[2] for part in line.split(": ")[1].split(", ")]
+        assert "\t".join(cells) in told
+
+
+def test_values_that_fit_several_trials_are_refused(call):
+    call("init", "line.json", "line.toml", "--goal", "max")
+    agent = Agent.load("line.json")
+    (name,) = agent.space.parameters
+    parameter = agent.space.parameters[name]
+    near = [parameter.from_unit(u) for u in (0.3, 0.3 + 1e-9)]
+    for value in (near[0], near[1], near[1]):
+        agent.begin({name: value})
+    agent.save("line.json")
+    typed = f"{name}={near[0]:.6g}"
+    said = call("tell", "line.json", typed, 1, code=2).err
+    assert "several open ones" in said
+    assert "trials 1, 2, 3. Tell the trial by its id" in said
+    # All digits say which; of two that are the same any will do.
+    assert "trial 2 (done" in call("tell", "line.json", f"{name}={near[1]!r}", 1).out
+    assert "trial 1 (done" in call("tell", "line.json", 1, 1).out
+    assert "trial 3 (done" in call("tell", "line.json", typed, 1).out

@@ -16,7 +16,7 @@ from guidefbo.cli.table import Reading, tell_rows
 from guidefbo.core.errors import DataError, FedBOError, SettingsError
 from guidefbo.site.agent import Agent
 from guidefbo.site.as_run import KEEP, REFUSE
-from guidefbo.site.labels import shown_value
+from guidefbo.site.labels import Labels
 from guidefbo.site.trial import Origin, Record, Trial, TrialState
 
 OPTIONS = [
@@ -171,7 +171,8 @@ def _tell_one(
     if old.records == trial.records:
         return [f"nothing changed, this was told before: {said}"]
     return [
-        f"corrected trial {trial.id}: {_change(old, trial)} (the old record is kept)",
+        f"corrected trial {trial.id}: {_change(old, trial, agent.setup.labels)} (the "
+        "old record is kept)",
         said,
     ]
 
@@ -209,11 +210,11 @@ def _say_unmeasured(trial: Trial, outcomes: list[str]) -> None:
         )
 
 
-def _change(old: Trial, new: Trial) -> str:
+def _change(old: Trial, new: Trial, labels: Labels) -> str:
     """Return what a correction changes."""
     pairs = [(_outcome(old.records[-1]), _outcome(new.records[-1]), "")]
     pairs += [
-        (shown_value(old.as_run[name]), shown_value(value), f"{name} ")
+        (labels.number(name, old.as_run[name]), labels.number(name, value), f"{name} ")
         for name, value in new.as_run.items()
     ]
     pairs += [

@@ -12,6 +12,7 @@ from guidefbo.core.errors import SettingsError
 from guidefbo.core.files import OutputError
 from guidefbo.core.names import to_name
 from guidefbo.core.settings import parse_settings
+from guidefbo.core.space.digits import digits_of
 from guidefbo.core.space.levels import Levels
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
 from guidefbo.site.agent import Agent
@@ -117,13 +118,15 @@ def describe(parameter: Parameter) -> str:
 
 
 def _range(parameter: Parameter, unit: str) -> str:
+    digits = digits_of(parameter)
     match parameter:
         case Choice():
             return f"one of {', '.join(map(str, parameter.options))}{unit}"
         case Levels():
             scale = ", logarithmic" if parameter.log else ""
             first, *_, last = parameter.values
-            return f"{parameter.num_levels} levels, {first:g} to {last:g}{unit}{scale}"
+            ends = f"{first:.{digits}g} to {last:.{digits}g}"
+            return f"{parameter.num_levels} levels, {ends}{unit}{scale}"
         case Bool():
             return "true or false"
         case Float() | Int():
@@ -133,7 +136,8 @@ def _range(parameter: Parameter, unit: str) -> str:
                 scale += f", in steps of {parameter.step:g}"
             if isinstance(parameter, Float) and parameter.digits is not None:
                 scale += f", {parameter.digits} digits"
-            return f"{kind}{parameter.low:g} to {parameter.high:g}{unit}{scale}"
+            ends = f"{parameter.low:.{digits}g} to {parameter.high:.{digits}g}"
+            return f"{kind}{ends}{unit}{scale}"
 
 
 def _objective_line(setup: Setup) -> list[str]:

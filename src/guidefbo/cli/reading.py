@@ -11,6 +11,7 @@ from guidefbo.core.space.levels import Levels
 from guidefbo.core.space.parameters import Bool, Choice, Float, Int, Parameter
 from guidefbo.core.space.space import Space
 from guidefbo.site.agent import Agent
+from guidefbo.site.labels import Labels
 from guidefbo.site.trial import Trial
 
 TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -126,23 +127,36 @@ def read_values(
 
 
 def meant(agent: Agent, values: dict[str, Any]) -> int | dict[str, Any]:
-    """Return the id of the open trial that was shown with these values."""
-    for trial in agent.trials:
-        if not trial.records and is_shown_as(trial, values):
-            return trial.id
-    return values
+    """Return the id of the open trial that was shown with these values.
+
+    The values where there is none; several that differ behind the digits are refused.
+    """
+    labels = agent.setup.labels
+    fits = [t for t in agent.trials if not t.records and is_shown_as(t, values, labels)]
+    if not fits:
+        return values
+    # Of trials with the same values any will do.
+    if any(trial.as_run != fits[0].as_run for trial in fits):
+        ids = ", ".join(str(trial.id) for trial in fits)
+        raise DataError(
+            f"Expected values of one trial, got those of several open ones, which "
+            f"differ in further digits: trials {ids}. Tell the trial by its id, as in: "
+            f"guidefbo tell site.json {fits[0].id} VALUE."
+        )
+    return fits[0].id
 
 
-def is_shown_as(trial: Trial, values: Mapping[str, Any]) -> bool:
-    """Whether values are a trial's: people type back the six digits they saw."""
+def is_shown_as(trial: Trial, values: Mapping[str, Any], labels: Labels) -> bool:
+    """Whether values are a trial's: people type back the digits they saw."""
     return all(
-        values[name] == value or str(values[name]) == _rounded(value)
+        values[name] == value
+        or str(values[name]) == _rounded(labels.number(name, value), value)
         for name, value in trial.as_run.items()
     )
 
 
-def _rounded(value: Any) -> str:
-    return str(float(f"{value:.6g}")) if isinstance(value, float) else str(value)
+def _rounded(text: str, value: Any) -> str:
+    return str(float(text)) if isinstance(value, float) else text
 
 
 def _read_value(text: str, parameter: Parameter) -> Any:

@@ -18,7 +18,7 @@ from guidefbo.site.agent import Agent
 from guidefbo.site.change import own_limits
 from guidefbo.site.helping import Help, help_with
 from guidefbo.site.keeping import best_single
-from guidefbo.site.labels import Labels, shown_value
+from guidefbo.site.labels import Labels
 from guidefbo.site.setup import Setup
 from guidefbo.site.summary import ACTIVE, Summary
 from guidefbo.site.trial import Trial, TrialState
@@ -102,7 +102,8 @@ def _changes(setup: Setup) -> list[str]:
 
 
 def _objective(labels: Labels) -> str:
-    return "" if labels == Labels(units=labels.units) else f" {labels.column}"
+    bare = Labels(units=labels.units, digits=labels.digits)
+    return "" if labels == bare else f" {labels.column}"
 
 
 def _link_lines(file: Path) -> list[str]:
@@ -208,7 +209,7 @@ def print_trials(agent: Agent, console: Console) -> None:
     outcomes = agent.setup.outcomes
     header += [f"{labels.column} ({agent.goal})", "std", *map(str, outcomes), "note"]
     names, unused = [o.name for o in outcomes], set(agent.unused)
-    rows = [_cells(trial, names, trial.id in unused) for trial in agent.trials]
+    rows = [_cells(trial, names, trial.id in unused, labels) for trial in agent.trials]
     if not console.is_terminal:
         for cells in (header, *rows):
             plain = (" ".join(cell.split()) for cell in cells)
@@ -228,12 +229,14 @@ def print_trials(agent: Agent, console: Console) -> None:
     Console(file=console.file, force_terminal=True, width=width).print(table)
 
 
-def _cells(trial: Trial, outcomes: list[str], is_unused: bool) -> list[str]:
+def _cells(
+    trial: Trial, outcomes: list[str], is_unused: bool, labels: Labels
+) -> list[str]:
     notes = [trial.failed] if trial.failed else []
     if is_unused:
         notes.append("outside the space, not modelled")
     if changed := trial.changed:
-        asked = ", ".join(f"{k}={shown_value(v)}" for k, v in changed.items())
+        asked = ", ".join(f"{k}={labels.number(k, v)}" for k, v in changed.items())
         notes.append(f"asked {asked}")
     if len(trial.records) > 1:
         notes.append(f"corrected {len(trial.records) - 1}x")
@@ -241,7 +244,7 @@ def _cells(trial: Trial, outcomes: list[str], is_unused: bool) -> list[str]:
         str(trial.id),
         str(trial.state),
         how(trial),
-        *map(shown_value, trial.as_run.values()),
+        *(labels.number(name, v) for name, v in trial.as_run.items()),
         "" if trial.value is None else f"{trial.value:.6g}",
         "" if trial.std is None else f"{trial.std:.3g}",
         *(f"{trial.outcomes[o]:.6g}" if o in trial.outcomes else "" for o in outcomes),

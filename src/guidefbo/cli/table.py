@@ -13,6 +13,7 @@ from guidefbo.core.space.labels import labelled
 from guidefbo.core.table_text import as_written, read_cells
 from guidefbo.site.agent import Agent
 from guidefbo.site.as_run import KEEP
+from guidefbo.site.labels import Labels
 from guidefbo.site.trial import Trial
 
 VALUE = "value"
@@ -95,7 +96,7 @@ def tell_rows(
                 raise DataError(f"Expected {len(lines[0])} cells, got {len(cells)}.")
             row = _read_row(header, cells, agent)
             if not reading.repeats:
-                _refuse_repeat(row, before)
+                _refuse_repeat(row, before, labels)
             told.append(_tell(agent, row, reading.outside, f"{path}, row {number}"))
         except FedBOError as error:
             bad[number] = str(error)
@@ -127,11 +128,11 @@ def _tell(agent: Agent, row: Row, outside: str, where: str) -> Trial:
     return trial
 
 
-def _refuse_repeat(row: Row, trials: tuple[Trial, ...]) -> None:
+def _refuse_repeat(row: Row, trials: tuple[Trial, ...], labels: Labels) -> None:
     outcome = row.value, row.std, row.failed
     for trial in trials:
         is_same = outcome == (trial.value, trial.std, trial.failed)
-        if is_same and is_shown_as(trial, row.values):
+        if is_same and is_shown_as(trial, row.values, labels):
             raise DataError(
                 f"the same values with the same result were told before, as trial "
                 f"{trial.id}. Remove the row, or say --repeats if it was measured "

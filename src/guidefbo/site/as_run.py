@@ -6,7 +6,6 @@ from typing import Any
 
 from guidefbo.core.checks import shown
 from guidefbo.core.errors import DataError, OutsideWarning, SettingsError
-from guidefbo.site.labels import shown_value
 from guidefbo.site.setup import Setup
 from guidefbo.site.trial import Trial
 
@@ -31,7 +30,7 @@ def accepted(values: Mapping[str, Any], setup: Setup, outside: str) -> dict[str,
     if beyond := setup.space.outside(clean):
         labels = setup.labels
         parts = ", ".join(
-            f"{name}={shown_value(clean[name])} as {labels.one(name, bound)}"
+            f"{name}={labels.number(name, clean[name])} as {labels.one(name, bound)}"
             for name, bound in beyond.items()
         )
         warnings.warn(

@@ -13,7 +13,7 @@ from guidefbo.core.checks import shown
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.space.changes import changed, difference
 from guidefbo.core.space.form import fingerprint
-from guidefbo.site.labels import shown_value
+from guidefbo.site.labels import Labels
 from guidefbo.site.setup import Setup
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def changed_setup(
         if name == "without":
             added = {key: _together(kept.get(key, ()), added[key]) for key in added}
         limits[name] = kept | added
-    _refuse_contradiction(limits)
+    _refuse_contradiction(limits, setup.labels)
     unknown = [name for name in free if name not in setup.space.parameters]
     if unknown:
         raise SettingsError(f"There is no parameter {shown(unknown[0])} to free.")
@@ -86,16 +86,19 @@ def _together(gone: Sequence[Any], more: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(every)
 
 
-def _refuse_contradiction(limits: Mapping[str, Mapping[str, Any]]) -> None:
+def _refuse_contradiction(
+    limits: Mapping[str, Mapping[str, Any]], labels: Labels
+) -> None:
     """Refuse a value that is always asked among the options that never are."""
     without = limits["without"]
     for name, value in limits["fixed"].items():
         if value in without.get(name, ()):
-            gone = ", ".join(map(shown_value, without[name]))
+            gone = ", ".join(labels.number(name, option) for option in without[name])
             raise SettingsError(
-                f"Parameter {name} cannot always be {shown_value(value)}, which this "
-                f"site leaves out: it never asks for {gone}. Lift its limits with "
-                f"--free {name}, and say in the same command which of them stays."
+                f"Parameter {name} cannot always be {labels.number(name, value)}, "
+                f"which this site leaves out: it never asks for {gone}. Lift its "
+                f"limits with --free {name}, and say in the same command which of "
+                "them stays."
             )
 
 
@@ -130,9 +133,10 @@ def _limit_words(setup: Setup, kind: str, name: str) -> str:
     if kind == "fixed":
         return f"{name}: always {labels.one(name, setup.fixed[name])}"
     if kind == "without":
-        return f"{name}: never {', '.join(map(shown_value, setup.without[name]))}"
+        gone = (labels.number(name, option) for option in setup.without[name])
+        return f"{name}: never {', '.join(gone)}"
     low, high = setup.within[name]
-    return f"{name}: only {shown_value(low)} to {labels.one(name, high)}"
+    return f"{name}: only {labels.number(name, low)} to {labels.one(name, high)}"
 
 
 def held_after(held: "Guidance", old: Setup, new: Setup) -> "Guidance":

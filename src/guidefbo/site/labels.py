@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from guidefbo.core.space.labels import labelled
+from guidefbo.core.space.scales import DIGITS
 
 VALUE = "value"
 """What the objective is called where it has no name."""
@@ -25,6 +26,8 @@ class Labels:
     """Name of what is optimised."""
     unit: str | None = None
     """Its unit."""
+    digits: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Significant digits that tell values of a parameter apart, by name."""
     outcomes: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     """Units of further outcomes, by name."""
 
@@ -37,9 +40,13 @@ class Labels:
         """Return a parameter as the header of a column."""
         return labelled(name, self.units.get(name))
 
+    def number(self, name: str, value: Any) -> str:
+        """Return a parameter's value in the digits that its range asks for."""
+        return shown_value(value, self.digits.get(name, DIGITS))
+
     def one(self, name: str, value: Any) -> str:
         """Return a parameter's value with its unit."""
-        return _with(shown_value(value), self.units.get(name))
+        return _with(self.number(name, value), self.units.get(name))
 
     def values(self, values: Mapping[str, Any]) -> str:
         """Return values by name, with their units."""
@@ -55,9 +62,9 @@ class Labels:
         return _with(f"{name}={value:.6g}", self.outcomes.get(name))
 
 
-def shown_value(value: Any) -> str:
-    """Return a parameter's value for people: six digits of a number."""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def shown_value(value: Any, digits: int = DIGITS) -> str:
+    """Return a value for people: of a number so many significant digits."""
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
 
 
 def _with(text: str, unit: str | None) -> str:

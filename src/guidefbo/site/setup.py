@@ -18,6 +18,7 @@ from guidefbo.core.checks import (
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.names import require_name
 from guidefbo.core.settings import Setting
+from guidefbo.core.space.digits import digits_of
 from guidefbo.core.space.form import fingerprint, space_from_form, space_to_form
 from guidefbo.core.space.goal import require_goal
 from guidefbo.core.space.labels import check_label
@@ -236,9 +237,16 @@ class Setup:
     def labels(self) -> Labels:
         """Names and units, as people read them."""
         units = {name: p.unit for name, p in self.space.parameters.items()}
+        digits = {name: digits_of(p) for name, p in self.space.parameters.items()}
         name = VALUE if self.objective is None else self.objective
         outcomes = {outcome.name: outcome.unit for outcome in self.outcomes}
-        return Labels(units=units, objective=name, unit=self.unit, outcomes=outcomes)
+        return Labels(
+            units=units,
+            digits=digits,
+            objective=name,
+            unit=self.unit,
+            outcomes=outcomes,
+        )
 
     @property
     def region(self) -> Region | None:

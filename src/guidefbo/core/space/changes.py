@@ -158,4 +158,4 @@ def difference(old: Space, new: Space) -> list[str]:
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, cast(list[Any], value)))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return _exact(value) if isinstance(value, float) else str(value)

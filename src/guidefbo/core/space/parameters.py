@@ -27,6 +27,7 @@ from guidefbo.core.space.scales import (
     LARGEST,
     Block,
     IntScale,
+    digits_between,
     doubling_steps,
     require_bool,
 )
@@ -133,9 +134,10 @@ class Float:
     def to_unit(self, value: Any) -> float:
         """Return the position of a value in the unit interval."""
         if not is_finite_number(value) or not self.low <= value <= self.high:
+            digits = digits_between(self.low, self.high)
             raise SpaceError(
-                f"Expected a number in [{self.low:g}, {self.high:g}], got "
-                f"{shown(value)}."
+                f"Expected a number in [{self.low:.{digits}g}, {self.high:.{digits}g}]"
+                f", got {shown(value)}."
             )
         if self.log:
             u = math.log(value / self.low) / math.log(self.high / self.low)

@@ -1,5 +1,6 @@
 """Where values that come in steps sit in the unit interval, and their limits."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -15,6 +16,10 @@ LARGEST = 1e150
 FEW_LEVELS = 16
 """Up to this many values are all tried; beyond, steps that double."""
 
+DIGITS = 6
+"""Significant digits in which people see a number of an ordinary range."""
+MAX_DIGITS = 17
+"""Digits that give back any float."""
 Block = NDArray[np.float64]
 """Coordinates of one parameter: (size,) of one point, (n, size) of many."""
 Bound = float | NDArray[np.float64]
@@ -77,3 +82,19 @@ def require_bool(name: str, value: Any) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, bool):
         raise SpaceError(f"{name} must be True or False, got {shown(value)}.")
+
+
+def digits_between(low: float, high: float, finest: float | None = None) -> int:
+    """Return the digits that tell a thousand values between two bounds apart.
+
+    Args:
+        low: Lower bound.
+        high: Upper bound.
+        finest: A smaller difference that is seen as well.
+    """
+    part = (high - low) / 1000.0
+    seen = part if finest is None else min(part, finest)
+    leading = math.floor(math.log10(max(abs(low), abs(high)))) + 1
+    # Not a digit more where the difference of the bounds is rounded.
+    needed = math.ceil(leading - math.log10(seen) - 1e-6)
+    return min(max(needed, DIGITS), MAX_DIGITS)
