@@ -270,3 +270,43 @@ def test_values_that_fit_several_trials_are_refused(call):
     assert "trial 2 (done" in call("tell", "line.json", f"{name}={near[1]!r}", 1).out
     assert "trial 1 (done" in call("tell", "line.json", 1, 1).out
     assert "trial 3 (done" in call("tell", "line.json", typed, 1).out
+
+
+COMMA = """\
+[parameters.temp]
+type = "float"
+low = 20
+high = 80
+[parameters.solvent]
+type = "choice"
+options = ["water", "1,4-dioxane", "DMF"]
+"""
+
+
+def test_an_option_with_a_comma(call):
+    Path("comma.toml").write_text(COMMA)
+    call("init", "w.json", "comma.toml", "--goal", "max", "--seed", 1)
+    call("ask", "w.json")
+    said = call("tell", "w.json", 1, 0.3, "solvent=1,4-dioxane").out
+    assert "solvent=1,4-dioxane" in said
+    before = Path("w.json").read_bytes()
+    said = call("tell", "w.json", "temp=30,solvent=1,4-dioxane", 0.3, code=2).err
+    assert "in double quotes together with its name" in said
+    assert """'...,"solvent=1,4-dioxane"'.""" in said
+    assert Path("w.json").read_bytes() == before
+    said = call("tell", "w.json", 'temp=30,"solvent=1,4-dioxane"', 0.3).out
+    assert "temp=30, solvent=1,4-dioxane -> 0.3" in said
+    said = call("tell", "w.json", 1, 0.3, "solvent=1,4-dioxane,temp=31", code=2).err
+    assert "in double quotes" in said
+    assert """'temp=30,"solvent=1,4-dioxane"'""" in call("tell", "--help").out
+    # Where no option has one there is nothing to say.
+    call("init", "line.json", "line.toml", "--goal", "max")
+    assert "quotes" not in call("tell", "line.json", "x=1,2", 1, code=2).err
+
+
+@pytest.mark.parametrize("words", [["time=90", "time=91"], ["time=90", "time=90"]])
+def test_a_name_given_twice_is_refused(bench, words):
+    before = Path("s.json").read_bytes()
+    said = bench("tell", "s.json", 1, 0.3, *words, code=2).err
+    assert f"each name once behind a value, got {words[0]} and {words[1]}" in said
+    assert Path("s.json").read_bytes() == before

@@ -145,9 +145,7 @@ def _tell_one(
 ) -> list[str]:
     target = read_trial(one.target, agent)
     value = None if one.value is None else read_number(one.value, "the value")
-    run: dict[str, str] = {}
-    for word in one.more:
-        run |= read_pairs(word)
+    run = _read_run(one, agent)
     names = [outcome.name for outcome in agent.setup.outcomes]
     outcomes = {n: read_number(run.pop(n), n) for n in names if n in run}
     _refuse_unknown(run, agent, names)
@@ -175,6 +173,21 @@ def _tell_one(
         "old record is kept)",
         said,
     ]
+
+
+def _read_run(one: Told, agent: Agent) -> dict[str, str]:
+    """Return the texts by name behind a value, each name once."""
+    run: dict[str, str] = {}
+    for word in one.more:
+        pairs = read_pairs(word, agent.space)
+        if twice := [name for name in pairs if name in run]:
+            name = twice[0]
+            raise DataError(
+                f"Expected each name once behind a value, got {name}={run[name]} and "
+                f"{name}={pairs[name]}. Leave one of them out."
+            )
+        run |= pairs
+    return run
 
 
 def _refuse_unknown(run: dict[str, str], agent: Agent, outcomes: list[str]) -> None:

@@ -75,16 +75,26 @@ def read_trial(text: str, agent: Agent) -> int | dict[str, Any]:
     """Return the id, or the values of `name=value,name=value`."""
     if "=" not in text:
         return read_id(text)
-    return meant(agent, read_values(read_pairs(text), agent.space))
+    return meant(agent, read_values(read_pairs(text, agent.space), agent.space))
 
 
-def read_pairs(text: str) -> dict[str, str]:
-    """Return the texts by name of `name=value,name=value`."""
+def read_pairs(text: str, space: Space) -> dict[str, str]:
+    """Return the texts by name of `name=value,name=value`.
+
+    A single pair that names an option as a whole is one, commas and all.
+
+    Args:
+        text: What was written.
+        space: Knows the options.
+    """
     if not is_plain_text(text):
         raise DataError(
             "Expected values such as dose=1.7,days=3 in one line, without control "
             f"characters, got {shown(text)}."
         )
+    alone, separator, option = text.partition("=")
+    if separator and option.strip() in _options(alone.strip(), space):
+        return {alone.strip(): option}
     try:
         # The reader of tables, so that "drug=a,b" in quotes may hold a comma.
         pairs = [pair.partition("=") for pair in next(csv.reader([text]))]
@@ -94,9 +104,28 @@ def read_pairs(text: str) -> dict[str, str]:
     if len(texts) != len(pairs) or not all(separator for _, separator, _ in pairs):
         raise DataError(
             "Expected values such as dose=1.7,days=3, each parameter once, got "
-            f"{shown(text)}."
+            f"{shown(text)}.{_quoting(space)}"
         )
     return texts
+
+
+def _options(name: str, space: Space) -> list[str]:
+    """Return the options of a choice as texts, none of another parameter."""
+    parameter = space.parameters.get(name)
+    return list(map(str, parameter.options)) if isinstance(parameter, Choice) else []
+
+
+def _quoting(space: Space) -> str:
+    """Return how to write an option with a comma, nothing where there is none."""
+    for name in space.parameters:
+        for option in _options(name, space):
+            if "," in option:
+                pair = f'"{name}={option}"'.replace("'", "'\\''")
+                return (
+                    " A value with a comma stands in double quotes together with its "
+                    f"name, all of it in single ones for the shell: '...,{pair}'."
+                )
+    return ""
 
 
 def read_values(

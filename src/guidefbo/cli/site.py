@@ -316,7 +316,9 @@ def tell(
 ) -> None:
     """Tell what came of trials, correct them, or bring results of your own.
 
-    Telling a trial again corrects it; the old record is kept.
+    Telling a trial again corrects it; the old record is kept. Among several values one
+    with a comma stands in double quotes together with its name:
+    'temp=30,"solvent=1,4-dioxane"'.
     """
     with sentences():
         from guidefbo.cli.answer import check_call, tell_table, tell_words
