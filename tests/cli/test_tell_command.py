@@ -310,3 +310,25 @@ def test_a_name_given_twice_is_refused(bench, words):
     said = bench("tell", "s.json", 1, 0.3, *words, code=2).err
     assert f"each name once behind a value, got {words[0]} and {words[1]}" in said
     assert Path("s.json").read_bytes() == before
+
+
+def test_a_table_without_a_limited_outcome_is_taken_with_a_word(call):
+    limit = ["--outcome", "impurity <= 2"]
+    call("init", "line.json", "line.toml", "--goal", "max", *limit)
+    Path("r.csv").write_text("x,value,failed\n0.1,1,\n0.2,,broke\n0.3,2,\n")
+    said = call("tell", "line.json", "--csv", "r.csv")
+    assert "told 3 results" in said.out
+    words = (
+        "2 of 2 results count as keeping no limit until impurity is told too, in a "
+        "column of the table or as in: tell 1 1.0 impurity=..."
+    )
+    assert " ".join(said.err.split()).count(words) == 1
+    new = ["init", "new.json", "line.toml", "--goal", "max"]
+    said = call(*new, *limit, "--results", "r.csv")
+    assert " ".join(said.err.split()).count(words) == 1
+    Path("r.csv").write_text("x,value,impurity\n0.4,1,1\n0.5,2,\n")
+    said = call("tell", "line.json", "--csv", "r.csv").err
+    assert "1 of 2 results count" in said
+    assert "tell 5 2.0 impurity=..." in " ".join(said.split())
+    Path("r.csv").write_text("x,value,impurity\n0.6,1,1\n0.7,2,3\n")
+    assert call("tell", "line.json", "--csv", "r.csv").err == ""

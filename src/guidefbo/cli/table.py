@@ -14,7 +14,7 @@ from guidefbo.core.table_text import as_written, read_cells
 from guidefbo.site.agent import Agent
 from guidefbo.site.as_run import KEEP
 from guidefbo.site.labels import Labels
-from guidefbo.site.trial import Trial
+from guidefbo.site.trial import Trial, TrialState
 
 VALUE = "value"
 OPTIONAL = ("std", "failed")
@@ -77,7 +77,8 @@ def tell_rows(
         agent: Who is told.
         path: The table.
         reading: How it is read.
-        say: Called with a line for each row that is left out.
+        say: Called with a line for each row that is left out, and for all results
+            that lack an outcome with a limit.
     """
     names = agent.space.parameters
     labels = agent.setup.labels
@@ -108,7 +109,26 @@ def tell_rows(
         why = "of the rows below it can be used, so that nothing was changed"
         rest = f"none {why}" if bad else "none"
         raise DataError(f"Expected results below the header of {path}, got {rest}.")
+    _say_unmeasured(told, [o.name for o in agent.setup.outcomes], say)
     return told
+
+
+def _say_unmeasured(
+    told: list[Trial], outcomes: list[str], say: Callable[[str], object]
+) -> None:
+    """Remind once of outcomes: a result without them is never the recommended one."""
+    done = [trial for trial in told if trial.state == TrialState.DONE]
+    short = [t for t in done if any(name not in t.outcomes for name in outcomes)]
+    if not short:
+        return
+    missing = [n for n in outcomes if any(n not in t.outcomes for t in short)]
+    first = short[0]
+    words = " ".join(f"{n}=..." for n in missing if n not in first.outcomes)
+    say(
+        f"{len(short)} of {len(done)} results count as keeping no limit until "
+        f"{', '.join(missing)} is told too, in a column of the table or as in: tell "
+        f"{first.id} {first.value!r} {words}"
+    )
 
 
 def _tell(agent: Agent, row: Row, outside: str, where: str) -> Trial:
