@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -787,3 +788,35 @@ def test_one_command_is_prepared_and_the_others_come_back():
         with only(name):
             assert (app.registered_commands, app.registered_groups) == every
     assert (app.registered_commands, app.registered_groups) == every
+
+
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no device that is always full")
+def test_what_cannot_be_printed_is_saved_and_said(call):
+    def unprinted(*arguments):
+        with FULL.open("w") as full:
+            done = subprocess.run(
+                [*COMMAND, *map(str, arguments)],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=60,
+            )
+        assert done.returncode == 1
+        (sentence,) = done.stderr.splitlines()
+        assert "could not be printed: No space left on device. See: guide" in sentence
+        return sentence
+
+    new = ["s.json", "line.toml", "--goal", "max"]
+    assert "s.json is created" in unprinted("init", *new)
+    assert "saved in s.json: trial 1, 2" in unprinted("ask", "s.json", "-n", 2)
+    assert "saved in s.json: trial 3" in unprinted("ask", "s.json", "--json")
+    assert "told is saved in s.json" in unprinted("tell", "s.json", 1, 0.5)
+    assert "trial 2 of s.json is abandoned" in unprinted("abandon", "s.json", 2)
+    within = ["--within", "x=0,0.5"]
+    assert "s.json is changed" in unprinted("change", "s.json", *within)
+    assert "guidefbo show s.json --trials" in unprinted("show", "s.json")
+    states = [trial.state for trial in Agent.load("s.json").trials]
+    assert states == ["done", "abandoned", "pending"]

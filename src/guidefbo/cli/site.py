@@ -5,12 +5,13 @@ What is heavy is imported when a command runs, so that help comes at once.
 """
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from guidefbo.cli.speech import console, notice, sentences
+from guidefbo.cli.speech import console, notice, print_lines, sentences
 from guidefbo.methods.default import DEFAULT_METHOD
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The agent's file.")]
@@ -193,39 +194,38 @@ def init(
         if example:
             typer.echo(EXAMPLE, nl=False)
             return
-        _say(
-            *create(
-                file,
-                space,
-                results=results,
-                reading=Reading(
-                    columns=read_columns(column or []),
-                    ignores_extra=ignore_extra,
-                    skips_bad=skip_bad,
-                    repeats=True,
-                ),
-                force=force,
-                wait=wait,
-                pairs=set_ or [],
-                goal=goal,
-                method=method,
-                seed=seed,
-                noise=noise,
-                initial=initial,
-                num_agents=agents,
-                agent_id=agent_id,
-                expire_after=expire_after,
-                packet_lifetime=packet_lifetime,
-                site=site,
-                federation=federation,
-                overshoot=overshoot,
-                patience=patience,
-                outcomes=[Outcome.parse(text) for text in outcome or []],
-                objective=objective,
-                unit=unit,
-                outcome_bounds=read_ends(outcome_bounds),
-            )
+        lines = create(
+            file,
+            space,
+            results=results,
+            reading=Reading(
+                columns=read_columns(column or []),
+                ignores_extra=ignore_extra,
+                skips_bad=skip_bad,
+                repeats=True,
+            ),
+            force=force,
+            wait=wait,
+            pairs=set_ or [],
+            goal=goal,
+            method=method,
+            seed=seed,
+            noise=noise,
+            initial=initial,
+            num_agents=agents,
+            agent_id=agent_id,
+            expire_after=expire_after,
+            packet_lifetime=packet_lifetime,
+            site=site,
+            federation=federation,
+            overshoot=overshoot,
+            patience=patience,
+            outcomes=[Outcome.parse(text) for text in outcome or []],
+            objective=objective,
+            unit=unit,
+            outcome_bounds=read_ends(outcome_bounds),
         )
+        _say(file, f"{file} is created", *lines)
 
 
 def ask(
@@ -258,9 +258,13 @@ def ask(
             sync_before(file, wait)
         with changing(file, wait) as agent:
             trials = agent.ask(n)
-        for trial in trials:
-            line = json.dumps(trial_form(trial))
-            _say(line if as_json else trial_line(trial, agent.setup.labels))
+        labels = agent.setup.labels
+        lines = [
+            json.dumps(trial_form(trial)) if as_json else trial_line(trial, labels)
+            for trial in trials
+        ]
+        ids = ", ".join(str(trial.id) for trial in trials)
+        _say(file, f"asked and saved in {file}: trial {ids}", *lines)
         if not as_json:
             more = [f"{outcome.name}=VALUE" for outcome in agent.setup.outcomes]
             words = "tell", file, str(trials[0].id), "VALUE", *more
@@ -338,7 +342,7 @@ def tell(
                 lines = tell_table(agent, csv, reading)
             else:
                 lines = tell_words(agent, words or [], std, failed, outside)
-        _say(*lines)
+        _say(file, f"what was told is saved in {file}", *lines)
 
 
 def abandon(
@@ -353,7 +357,8 @@ def abandon(
 
         with changing(file, wait) as agent:
             trial = agent.abandon(read_id(trial_id))
-        _say(f"abandoned {trial.text(agent.setup.labels)}")
+        done = f"trial {trial.id} of {file} is abandoned"
+        _say(file, done, f"abandoned {trial.text(agent.setup.labels)}")
 
 
 def show(
@@ -379,10 +384,11 @@ def show(
         from guidefbo.site.agent import Agent
 
         agent = Agent.load(file, knows_method=fit)
+        unchanged = f"{file} is read and as it was"
         if as_json:
-            _say(show_json(agent, trials=trials, fits=fit))
+            _say(file, unchanged, show_json(agent, trials=trials, fits=fit))
             return
-        _say(*show_text(agent, file, fits=fit))
+        _say(file, unchanged, *show_text(agent, file, fits=fit))
         if trials:
             print_trials(agent, console)
 
@@ -445,9 +451,11 @@ def change(
         from guidefbo.cli.changing import change_space
 
         limits = (within, without, fix, free)
-        _say(*change_space(file, wait, bounds, add_option, *limits, like))
+        lines = change_space(file, wait, bounds, add_option, *limits, like)
+        _say(file, f"{file} is changed and saved", *lines)
 
 
-def _say(*lines: str) -> None:
-    for line in lines:
-        typer.echo(line)
+def _say(file: Path | None, done: str, *lines: str) -> None:
+    """Print lines about a file, or that they could not be, and what is done."""
+    see = f"guidefbo show {shlex.quote(str(file))} --trials"
+    print_lines(lines, done, see)

@@ -3,9 +3,11 @@
 Results go to stdout, notices and errors to stderr.
 """
 
+import os
+import sys
 import warnings
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
@@ -23,6 +25,8 @@ from guidefbo.core.errors import (
 console = Console()
 errors = Console(stderr=True)
 
+UNPRINTED = 1
+"""Exit code where everything was done but could not be printed."""
 REFUSED = 2
 """Exit code of a refused argument, as for a misspelt option."""
 ALONE = 3
@@ -58,6 +62,34 @@ def print_list(rows: Sequence[tuple[str, str]]) -> None:
     for name, text in rows:
         # Plain text: a listing is as often piped as read.
         typer.echo(f"{name:<{width}}  {text}")
+
+
+def print_lines(lines: Iterable[str], done: str, see: str) -> None:
+    """Print lines; where they cannot be, say what is done and saved all the same.
+
+    Args:
+        lines: The lines.
+        done: What was done, for that sentence.
+        see: The command that shows it.
+    """
+    try:
+        for line in lines:
+            typer.echo(line)
+    except BrokenPipeError:
+        raise  # Who reads has seen enough, as `head` has.
+    except OSError as error:
+        _discard_output()
+        why = error.strerror or error
+        _print(f"{done}, but that could not be printed: {why}. See: {see}", "red")
+        raise typer.Exit(UNPRINTED) from error
+
+
+def _discard_output() -> None:
+    """Send the rest of stdout nowhere: its buffer would fail again at exit."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def notice(text: str) -> None:
