@@ -742,7 +742,21 @@ def test_no_packet_of_an_earlier_exchange_is_left(federation, tmp_path):
     assert not (tmp_path / "o" / "c.up.packet.json").exists()
 
 
+def test_merge_refuses_a_method_that_is_none(federation, tmp_path):
+    ups = ["a.up.json", "b.up.json", "c.up.json", "--out-dir", "o"]
+    for wrong in ("guide-uc", "guide-", "guide-ucb-", "guid"):
+        said = federation("merge", *ups, "--method", wrong, code=2).err
+        assert f"There is no method '{wrong}'. Did you mean 'guide" in said
+        assert not (tmp_path / "o").exists()
+    said = federation("merge", *ups, "--method", "ucb", code=2).err
+    assert "'ucb' exchanges nothing" in said
+    for right in ("guide", "guide-ucb", "guide-nei"):
+        federation("merge", *ups, "--method", right)
+
+
 def test_merge_refuses_what_it_cannot_do():
+    with pytest.raises(SettingsError, match="'guide-' exchanges nothing"):
+        merge({"a": b""}, method="guide-")
     with pytest.raises(SettingsError, match="at least one, as in"):
         merge({})
     with pytest.raises(SettingsError, match="'ucb' exchanges nothing"):

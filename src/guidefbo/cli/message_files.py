@@ -7,8 +7,9 @@ from guidefbo.cli.opened import changing, check_output, read_bytes, refuse_agent
 from guidefbo.core.errors import SettingsError
 from guidefbo.core.files import OutputError, write_atomically
 from guidefbo.core.settings import parse_settings
-from guidefbo.methods.registry import load_installed
+from guidefbo.methods.registry import find_method, load_installed
 from guidefbo.server.exchange import merge
+from guidefbo.server.registry import server_names
 from guidefbo.site.agent import Agent
 from guidefbo.site.guidance import Guidance
 from guidefbo.wire.cost import Cost
@@ -57,6 +58,9 @@ def merge_files(
     outs = _outputs(uploads, out_dir)
     # Strategies of installed packages have servers too.
     load_installed()
+    if method is not None and method not in server_names():
+        # The server knows no rules: a name that is no method's is refused here.
+        find_method(method)
     # The order of the file names is the order of the sites.
     paths = {path.name: path for path in uploads}
     packets = merge(

@@ -308,7 +308,7 @@ def _strategy_of(method: str) -> str:
     if isinstance(method, str):
         # A rule's name may have hyphens too: the longest strategy is meant.
         heads = [n for n in names if method == n or method.startswith(f"{n}-")]
-        if heads:
+        if heads and not method.endswith("-"):
             return max(heads, key=len)
     raise SettingsError(
         f"Method {shown(method)} exchanges nothing, so there is nothing to merge, or "
