@@ -113,6 +113,14 @@ def test_settings_and_sizes(folder):
             "exchange nothing",
         ),
         (
+            ["create", "f", "space.toml", "--goal", "max", "--method", "cgp-ucb"],
+            "cgp-ucb runs in simulations only: it compares the values of one site",
+        ),
+        (
+            ["create", "f", "space.toml", "--goal=max", "--method=shared-data-ucb"],
+            "shared-data-ucb runs in simulations only: it sends every observation",
+        ),
+        (
             ["create", "f", "space.toml", "--goal", "max", "--set", "pooing=3"],
             "Did you mean 'pooling'",
         ),

@@ -362,6 +362,7 @@ def _checked_method(
             f"Sites that use {found.name} exchange nothing, so that there is nothing "
             "to host. See: guidefbo methods."
         )
+    found.require_for_sites()
     return found.name, found.check(settings), found.strategy.version
 
 

@@ -21,10 +21,12 @@ from guidefbo.agent.surrogate.model import Model, ModelSettings
 from guidefbo.core.arrays import Point
 from guidefbo.core.designs import interlocking_design
 from guidefbo.core.domain import Domain
+from guidefbo.core.errors import SettingsError
 from guidefbo.core.names import require_name
 from guidefbo.core.settings import Setting, check_settings, make, settings_of
 from guidefbo.core.space.space import Space
 from guidefbo.core.streams import Streams
+from guidefbo.methods.default import DEFAULT_METHOD
 from guidefbo.server.side import ServerSettings, ServerSide
 from guidefbo.wire.envelope import Message
 
@@ -275,6 +277,14 @@ class Method:
     def run_settings(self) -> dict[str, Setting]:
         """Everything that can be set in a simulated run, by name."""
         return self.settings | settings_of(*self.strategy.simulated)
+
+    def require_for_sites(self) -> None:
+        """Refuse a method that no real site can use."""
+        if self.strategy.site_refusal is not None:
+            raise SettingsError(
+                f"{self.name} runs in simulations only: {self.strategy.site_refusal}. "
+                f"Try {DEFAULT_METHOD}."
+            )
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return settings of a real site checked, or refuse them."""

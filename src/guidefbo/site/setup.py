@@ -205,11 +205,7 @@ class Setup:
 
         method = find_method(self.method)
         self._set("method", method.name)
-        if method.strategy.site_refusal is not None:
-            raise SettingsError(
-                f"{method.name} runs in simulations only: "
-                f"{method.strategy.site_refusal}. Try {DEFAULT_METHOD}."
-            )
+        method.require_for_sites()
         given = {name: plain(value) for name, value in self.settings.items()}
         self._set("settings", method.check(given))
 
