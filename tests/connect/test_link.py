@@ -371,6 +371,56 @@ def test_refusals_are_told_with_their_sentence(coordinator, tmp_path):
     assert events(link)[-1] == "refused"
 
 
+def test_a_join_refused_in_a_folder_is_told_and_nothing_is_used_up(
+    coordinator, tmp_path
+):
+    shared, file = tmp_path / "shared", tmp_path / "x.json"
+    shared.mkdir()
+
+    def attempt(**options):
+        return connect(file, f"folder:{shared}", code="CODE-x", patience=0, **options)
+
+    for key in (None, coordinator.key.public):
+        with pytest.raises(OfflineError):
+            attempt()
+        assert coordinator.turn(shared) == 1
+        said = r"unknown_code.*not known here" + ("" if key else ".*is not verified")
+        with pytest.raises(RefusedError, match=said) as refused:
+            attempt(coordinator_key=key)
+        assert refused.value.is_verified == (key is not None)
+        joining = Places.of(file).mail / "joining.json"
+        assert joining.exists() == (key is None)
+    coordinator.invite("x")
+    with pytest.raises(OfflineError):
+        attempt()
+    coordinator.turn(shared)
+    assert attempt().facts.site == "x"
+
+
+def test_a_refusal_that_anybody_wrote_does_not_end_a_join(coordinator, tmp_path):
+    """Its writer may name a key: the letter that has joined already is kept."""
+    shared, file = tmp_path / "shared", tmp_path / "x.json"
+    shared.mkdir()
+    where, code = f"folder:{shared}", coordinator.invite("x")
+    with pytest.raises(OfflineError):
+        connect(file, where, code=code, patience=0)
+    (question,) = shared.rglob("*.letter")
+    asked = read_letter(question.read_bytes())
+    coordinator.turn(shared)
+    (answer,) = shared.rglob("*.letter")
+    good, liar = answer.read_bytes(), SigningKey.make()
+    said = {"purpose": "refusal", "federation": None, "site": None, "number": 1}
+    said |= {"coordinator_key": liar.public, "error": "unknown_code", "message": "No."}
+    answer.write_bytes(seal(said | {"answers": "another"}, liar))
+    with pytest.raises(ForeignAnswerError, match="another question"):
+        connect(file, where, code=code, patience=0)
+    answer.write_bytes(seal(said | {"answers": asked.digest}, liar))
+    with pytest.raises(RefusedError, match="is not verified"):
+        connect(file, where, code=code, patience=0)
+    answer.write_bytes(good)
+    assert connect(file, where, code=code, patience=0).facts.site == "x"
+
+
 def test_a_letter_refused_for_now_is_sent_again(coordinator, tmp_path):
     def busy(letter, payload):
         raise Refused(429, "rate_limited", "Too many letters; wait 5 s.")

@@ -222,6 +222,15 @@ def test_one_pass_by_command(small, tmp_path):
     open_letter(out(tmp_path, path).read_bytes(), small.public_key)
 
 
+def test_one_pass_by_command_says_what_was_refused(small, tmp_path):
+    path = put(tmp_path, Site("north").join("ABCD-EFGH-JKMN-PQRS"))
+    done = run("federation", "turn", str(tmp_path), "--store", small.address)
+    assert (done.returncode, done.stdout) == (0, "1 letters answered\n"), done.stderr
+    said = " ".join(done.stderr.split())
+    assert f"in/_join/{path.name} was refused (unknown_code): The code is not" in said
+    assert said.endswith("Ask the host for a new one.")
+
+
 def test_links_in_the_folder_lead_nowhere(small, tmp_path):
     """Others may write there: neither read nor written is what they point at."""
     (north,) = small.joined("north")

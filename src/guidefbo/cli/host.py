@@ -347,7 +347,8 @@ def turn(
     with sentences(), needs_service():
         from guidefbo.coordinator.turn import turn_once
 
-        typer.echo(f"{turn_once(_address(store), folder)} letters answered")
+        num_answered = turn_once(_address(store), folder, notice=notice)
+        typer.echo(f"{num_answered} letters answered")
 
 
 def _checked_method(

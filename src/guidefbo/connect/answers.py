@@ -32,12 +32,7 @@ class Checked:
         """Return what it says, or raise what the coordinator refuses."""
         payload = self.letter.payload
         if self.letter.purpose == REFUSAL:
-            code, message = payload.get("error"), payload.get("message")
-            raise RefusedError(
-                str(code) if is_name(code) else "invalid",
-                sentence(message, "no reason was given"),
-                is_signed=True,
-            )
+            raise _refused(payload, is_signed=True)
         if self.letter.purpose != ANSWER:
             raise ForeignAnswerError(
                 f"Expected an answer, got a letter for {self.letter.purpose!r}."
@@ -68,7 +63,48 @@ def check_answer(data: bytes, question: Letter, key: str) -> Checked:
             "the coordinator's key, ask for a new invitation and join again; if not, "
             "somebody stands between."
         )
-    payload = letter.payload
+    _require_same_question(letter.payload, question)
+    last = successions[-1].public_key if successions else key
+    return Checked(letter=letter, key=last, successions=successions)
+
+
+def check_first_answer(data: bytes, question: Letter) -> Checked:
+    """Return the answer to a join of who holds no key of the coordinator.
+
+    It is checked against the key it names itself, which is kept from then on. A refusal
+    is raised as one that nothing verifies: a key of its own choice would prove nothing.
+
+    Args:
+        data: What came.
+        question: The join that was sent.
+    """
+    try:
+        payload = peek(data)
+        if payload["purpose"] != REFUSAL:
+            key = require_public(payload.get("coordinator_key"), "coordinator_key")
+            return check_answer(data, question, key)
+    except WireError as error:
+        raise ForeignAnswerError(
+            f"What came back is no answer to a join: {error} Is this address a "
+            "coordinator?"
+        ) from error
+    _require_same_question(payload, question)
+    raise _refused(payload, is_signed=False)
+
+
+def _refused(payload: Mapping[str, Any], *, is_signed: bool) -> RefusedError:
+    """Return the error that says what a refusal says."""
+    code = payload.get("error")
+    return RefusedError(
+        str(code) if is_name(code) else "invalid",
+        sentence(payload.get("message"), "no reason was given"),
+        is_signed=is_signed,
+        is_verified=is_signed,
+    )
+
+
+def _require_same_question(payload: Mapping[str, Any], question: Letter) -> None:
+    """Refuse an answer to anything but the question."""
     if payload.get("answers") != question.digest:
         raise ForeignAnswerError(
             "The answer is to another question than the one that was asked, perhaps an "
@@ -83,8 +119,6 @@ def check_answer(data: bytes, question: Letter, key: str) -> Checked:
                 f"The answer has the {name} {shown(payload[name])}, and the question "
                 f"{shown(question.payload[name])}. Nothing of it was taken."
             )
-    last = successions[-1].public_key if successions else key
-    return Checked(letter=letter, key=last, successions=successions)
 
 
 def _signer(letter: Letter, key: str) -> tuple[Succession, ...] | None:
@@ -97,21 +131,6 @@ def _signer(letter: Letter, key: str) -> tuple[Succession, ...] | None:
         if letter.is_signed_by(step.public_key):
             return tuple(steps)
     return None
-
-
-def claimed_key(data: bytes) -> str:
-    """Return the key a coordinator says it has, in its answer to a join.
-
-    Who joins has no key to compare with, unless the host gave it: the answer is then
-    checked against the key it names itself, and that key is kept from then on.
-    """
-    try:
-        return require_public(peek(data).get("coordinator_key"), "coordinator_key")
-    except WireError as error:
-        raise ForeignAnswerError(
-            f"What came back is no answer to a join: {error} Is this address a "
-            "coordinator?"
-        ) from error
 
 
 def sentence(message: Any, otherwise: str) -> str:

@@ -5,6 +5,12 @@ from guidefbo.core.errors import FedBOError
 GONE = ("revoked", "not_a_site", "not_found", "closed")
 """Codes which say that nothing of a site is taken any more. `closed` is said to a site
 that leaves by older coordinators alone."""
+UNVERIFIED = (
+    "That it was the coordinator is not verified, since this site holds no key of it "
+    "yet; --coordinator-key, which the host gives, verifies it. Nothing was used up: "
+    "the same command asks again."
+)
+"""What is said of a refusal that anybody could have written."""
 
 
 class ConnectError(FedBOError):
@@ -43,6 +49,7 @@ class RefusedError(ConnectError):
         *,
         retry_after: float | None = None,
         is_signed: bool = False,
+        is_verified: bool = True,
     ) -> None:
         """Take what the coordinator said.
 
@@ -52,17 +59,21 @@ class RefusedError(ConnectError):
             retry_after: Seconds after which another attempt is welcome, if it says so.
             is_signed: Whether it is signed with the coordinator's key, for the letter
                 that was sent; else anybody on the way could have said it.
+            is_verified: Whether it came by a way, or with a signature, that shows who
+                said it.
         """
-        super().__init__(f"The coordinator refused ({code}): {message}")
+        said = f"The coordinator refused ({code}): {message}"
+        super().__init__(said if is_verified else f"{said} {UNVERIFIED}")
         self.code = code
         self.sentence = message
         self.retry_after = retry_after
         self.is_signed = is_signed
+        self.is_verified = is_verified
 
     @property
     def is_passing(self) -> bool:
         """Whether the same letter may be taken later."""
-        return self.code == "rate_limited"
+        return self.code == "rate_limited" or not self.is_verified
 
     @property
     def ends_membership(self) -> bool:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from guidefbo.connect.answers import check_answer, claimed_key
+from guidefbo.connect.answers import check_answer, check_first_answer
 from guidefbo.connect.errors import ForeignAnswerError, LinkError, RefusedError
 from guidefbo.connect.forms import read_form, write_form
 from guidefbo.connect.link_file import LinkFile
@@ -190,7 +190,10 @@ def _ask(
         answer = transport.deliver(post)
         if answer is None:
             return None
-        checked = check_answer(answer, post.letter, pinned or claimed_key(answer))
+        if pinned is None:
+            checked = check_first_answer(answer, post.letter)
+        else:
+            checked = check_answer(answer, post.letter, pinned)
         payload = checked.answer()
     except (RefusedError, ForeignAnswerError) as error:
         mailbox.audit.add("refused", number=post.letter.number, reason=str(error))

@@ -40,6 +40,8 @@ class Answered:
     """A signed letter; of a refusal over HTTP, plain JSON."""
     retry_after: float | None = None
     """Seconds after which a refused letter may come again."""
+    refusal: Refusal | None = None
+    """Why the letter was refused, None where it was taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +214,10 @@ class Desk:
                 }
                 body = seal(said, key)
         return Answered(
-            status=outcome.status, body=body, retry_after=outcome.retry_after
+            status=outcome.status,
+            body=body,
+            retry_after=outcome.retry_after,
+            refusal=outcome,
         )
 
 

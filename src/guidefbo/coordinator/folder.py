@@ -11,7 +11,7 @@ between does no harm, since a letter that comes again gets the same answer.
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -30,24 +30,28 @@ MAX_TURN = 16
 """Most letters of one site in a turn; a site needs one, and others wait behind it."""
 MAX_JOINS = 256
 """Most joins in a turn."""
+Notice = Callable[[str], object]
 log = logging.getLogger(__name__)
 
 
-def turn(desk: Desk, folder: Path) -> int:
+def turn(desk: Desk, folder: Path, *, notice: Notice | None = None) -> int:
     """Answer every letter in a folder once, and return how many there were.
 
     Args:
         desk: Where letters are answered.
         folder: The shared folder.
+        notice: Called with a sentence for each letter that was refused.
     """
     require_folder(folder)
+    tell = notice or _tell_nobody
     num_answered = 0
     for path in _requests(folder / "in"):
         try:
-            num_answered += _answer(desk, folder, path)
+            num_answered += _answer(desk, folder, path, tell)
         except (InputError, OutputError, OSError) as error:
             # One file that cannot be read or answered does not stop the others.
             log.error("folder failed", extra={"reason": str(error)})
+            tell(f"{path.relative_to(folder)} was not answered: {error}")
     return num_answered
 
 
@@ -86,27 +90,34 @@ def _letters(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name))
 
 
-def _answer(desk: Desk, folder: Path, path: Path) -> bool:
+def _tell_nobody(text: str) -> None:
+    del text
+
+
+def _answer(desk: Desk, folder: Path, path: Path, tell: Notice) -> bool:
     place = path.relative_to(folder / "in")
     out = folder / "out" / place
     if path.is_symlink():
         # Others may write here: no letter of theirs names a file of this machine.
-        log.warning("file refused", extra={"reason": "it is a link"})
+        _refuse(path.relative_to(folder), "it is a link", tell)
         path.unlink(missing_ok=True)
         return False
     if not out.is_file() or out.is_symlink():
         try:
             data = read_file(path, MAX_LETTER)
         except InputError as error:
-            log.warning("file refused", extra={"reason": str(error)})
+            _refuse(path.relative_to(folder), str(error), tell)
             return False
         if not _is_in_place(data, place):
-            log.warning("file refused", extra={"reason": "it is another's place"})
+            _refuse(path.relative_to(folder), "it is another's place", tell)
             path.unlink(missing_ok=True)
             return False
         named = place.parts[0] if len(place.parts) == 3 else None
         limit = desk.limit_of(named)
         answered = desk.answer(data, limit=limit, is_sealed=True)
+        if answered.refusal is not None:
+            code, why = answered.refusal.code, answered.refusal
+            tell(f"{path.relative_to(folder)} was refused ({code}): {why}")
         if _should_wait(answered):
             # It stays where it is: the next turn finds it.
             return False
@@ -115,6 +126,12 @@ def _answer(desk: Desk, folder: Path, path: Path) -> bool:
         write_atomically(out, answered.body, is_followed=False)
     path.unlink(missing_ok=True)
     return True
+
+
+def _refuse(file: Path, reason: str, tell: Notice) -> None:
+    """Say why a file is not looked at any further."""
+    log.warning("file refused", extra={"reason": reason})
+    tell(f"{file} was passed over: {reason}")
 
 
 def _is_in_place(data: bytes, place: Path) -> bool:
