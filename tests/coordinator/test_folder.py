@@ -61,6 +61,39 @@ def test_join_and_exchange_through_a_folder(small, tmp_path):
     assert turn(small.desk, folder) == 0
 
 
+def test_a_turn_pools_the_letters_that_lie_there(small, tmp_path):
+    """All changes first, the packets after that, also beside what is no letter."""
+    sites = small.joined("aa", "bb", "cc")
+    old = put(tmp_path, sites[2].exchange(1))
+    letters = [site.exchange(2) for site in sites]
+    paths = [put(tmp_path, letter) for letter in letters]
+    paths[0].with_name("000000000077.letter").mkdir()
+    (tmp_path / "in" / "reaction" / "nobody").mkdir()
+    nonsense = tmp_path / "in" / "reaction" / "nobody" / "000000000001.letter"
+    nonsense.write_bytes(b"nonsense")
+    forged = put(tmp_path, Site("bb").exchange(9))
+    told = []
+    assert turn(small.desk, tmp_path, notice=told.append) == 6
+    for path, letter in zip(paths, letters, strict=True):
+        said = checked(out(tmp_path, path).read_bytes(), letter, small.public_key)
+        assert said["num_uploads"] == 3
+        assert read_packet(said["packet"]).head.num_uploads == 3
+    assert out(tmp_path, old).exists()
+    assert [line.split(":")[0] for line in told if "refused" in line] == [
+        f"{forged.relative_to(tmp_path)} was refused (bad_signature)",
+        "in/reaction/nobody/000000000001.letter was refused (invalid)",
+    ]
+    assert small.desk.writer.num_letters == 3 + 4
+    # Exactly once: the same letters again change nothing and get the same answers.
+    before = [out(tmp_path, path).read_bytes() for path in paths]
+    for path, letter in zip(paths, letters, strict=True):
+        out(tmp_path, path).unlink()
+        path.write_bytes(letter)
+    assert turn(small.desk, tmp_path) == 3
+    assert [out(tmp_path, path).read_bytes() for path in paths] == before
+    assert host.overview(small.store, "reaction").federation.round == 4
+
+
 def test_same_answer_as_by_other_doors(small, tmp_path):
     (north,) = small.joined("north")
     letter = north.exchange(1)

@@ -3,8 +3,9 @@
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -107,34 +108,70 @@ class Desk:
         Args:
             opened: The letter, or the refusal that `open` gave.
         """
-        answered: Future[Answered] = Future()
-        if isinstance(opened, Answered):
-            answered.set_result(opened)
-            return answered
-        # Nobody can call a letter back, not even a caller who has gone.
-        answered.set_running_or_notify_cancel()
-        letter, request = opened.letter, None
+        return self.take_all([opened])[0]
 
-        def finish(outcome: Outcome) -> None:
-            code = outcome.code if isinstance(outcome, Refusal) else "ok"
-            self._note(letter, request, code, time.perf_counter() - opened.began)
-            reached("before answer")
-            answered.set_result(self._dress(outcome, letter, opened.is_sealed))
+    def take_all(
+        self, several: "Sequence[Opened | Answered]"
+    ) -> "list[Future[Answered]]":
+        """Take what was read, at once: all changes come before any packet is made.
 
+        Args:
+            several: At most one of each site, and of no more sites than a transaction
+                of the writer takes; further ones come in the next one.
+        """
+        answers: list[Future[Answered]] = []
+        admitted: list[Request] = []
+        waiting: list[Callable[[Outcome], None]] = []
+        with ExitStack() as arriving:
+            for opened in several:
+                answered: Future[Answered] = Future()
+                answers.append(answered)
+                if isinstance(opened, Answered):
+                    answered.set_result(opened)
+                    continue
+                # Nobody can call a letter back, not even a caller who has gone.
+                answered.set_running_or_notify_cancel()
+                arriving.enter_context(self.writer.arriving(_claim(opened.letter)))
+                request, refusal = self._admit(opened.letter)
+                finish = partial(self._finish, answered, opened, request)
+                if refusal is not None:
+                    finish(refusal)
+                elif request is not None:
+                    admitted.append(request)
+                    waiting.append(finish)
+            stored = self.writer.submit_all(admitted)
+        for finish, outcome in zip(waiting, stored, strict=True):
+            outcome.add_done_callback(partial(_then, finish))
+        return answers
+
+    def _admit(self, letter: Letter) -> tuple[Request | None, Refusal | None]:
+        """Return what a letter asks for, as far as that is certain, and why it may not.
+
+        Nothing is changed.
+        """
+        request = None
         try:
-            with self.writer.arriving(_claim(letter)):
-                with self.store.reading() as connection:
-                    request = authenticate(connection, letter)
-                self.buckets.take(request.whose)
-                stored = self.writer.submit(request)
+            with self.store.reading() as connection:
+                request = authenticate(connection, letter)
+            self.buckets.take(request.whose)
         except Refusal as refusal:
-            finish(refusal)
+            return request, refusal
         except StoreError as error:
             log.error("store failed", extra={"reason": str(error)})
-            finish(unavailable())
-        else:
-            stored.add_done_callback(partial(_then, finish))
-        return answered
+            return None, unavailable()
+        return request, None
+
+    def _finish(
+        self,
+        answered: "Future[Answered]",
+        opened: Opened,
+        request: Request | None,
+        outcome: Outcome,
+    ) -> None:
+        code = outcome.code if isinstance(outcome, Refusal) else "ok"
+        self._note(opened.letter, request, code, time.perf_counter() - opened.began)
+        reached("before answer")
+        answered.set_result(self._dress(outcome, opened.letter, opened.is_sealed))
 
     def _hear(self, letter: Letter, address: str) -> None:
         """Refuse what comes too often, before it costs anything.

@@ -7,16 +7,22 @@
 Any tool may carry the files. Every file is written under another name and then moved
 into place. No clock is read. A request is removed once its answer is on disk; a kill in
 between does no harm, since a letter that comes again gets the same answer.
+
+Of the letters that lie there the changes are made first, the packets after that: the
+newest of all sites share one transaction, as far as it takes as many.
 """
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+import stat
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
-from guidefbo.coordinator.answer import Answered, Desk
+from guidefbo.coordinator.answer import Answered, Desk, Opened
 from guidefbo.coordinator.points import reached
+from guidefbo.coordinator.writer import MAX_BATCH
 from guidefbo.core.errors import SettingsError, WireError
 from guidefbo.core.files import InputError, OutputError, read_file, write_atomically
 from guidefbo.core.names import is_name
@@ -44,15 +50,11 @@ def turn(desk: Desk, folder: Path, *, notice: Notice | None = None) -> int:
     """
     require_folder(folder)
     tell = notice or _tell_nobody
-    num_answered = 0
-    for path in _requests(folder / "in"):
-        try:
-            num_answered += _answer(desk, folder, path, tell)
-        except (InputError, OutputError, OSError) as error:
-            # One file that cannot be read or answered does not stop the others.
-            log.error("folder failed", extra={"reason": str(error)})
-            tell(f"{path.relative_to(folder)} was not answered: {error}")
-    return num_answered
+    return sum(
+        _answer(desk, folder, paths, tell)
+        for some in _rounds(folder / "in")
+        for paths in _in_parts(some)
+    )
 
 
 def require_folder(folder: Path) -> None:
@@ -65,13 +67,26 @@ def require_folder(folder: Path) -> None:
         raise SettingsError(f"The folder {folder} does not exist. Create it first.")
 
 
-def _requests(folder: Path) -> Iterator[Path]:
-    """Return the requests, those of one site in the order of their numbers."""
-    joins = folder / JOIN_FOLDER
-    yield from islice(_letters(joins), MAX_JOINS)
-    for federation in _folders(folder):
-        for site in _folders(federation):
-            yield from islice(_letters(site), MAX_TURN)
+def _rounds(folder: Path) -> Iterator[list[Path]]:
+    """Return the requests: joins, then at most one of each site at a time.
+
+    Those of one site come in the order of their numbers, and the last of each site
+    comes in the last round: its packet is made when all others were heard.
+    """
+    yield list(islice(_letters(folder / JOIN_FOLDER), MAX_JOINS))
+    lines = [
+        sorted(islice(_letters(site), MAX_TURN), key=_is_ordinary)
+        for federation in _folders(folder)
+        for site in _folders(federation)
+    ]
+    for left in range(max(map(len, lines), default=0), 0, -1):
+        yield [line[-left] for line in lines if len(line) >= left]
+
+
+def _in_parts(paths: Sequence[Path]) -> Iterator[Sequence[Path]]:
+    """Return as many at a time as one transaction takes."""
+    for start in range(0, len(paths), MAX_BATCH):
+        yield paths[start : start + MAX_BATCH]
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -90,40 +105,93 @@ def _letters(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name))
 
 
+def _is_ordinary(path: Path) -> bool:
+    """Whether it can be a letter. What cannot stays, and takes no letter's turn."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size <= MAX_LETTER
+
+
 def _tell_nobody(text: str) -> None:
     del text
 
 
-def _answer(desk: Desk, folder: Path, path: Path, tell: Notice) -> bool:
-    place = path.relative_to(folder / "in")
-    out = folder / "out" / place
+def _answer(desk: Desk, folder: Path, paths: Sequence[Path], tell: Notice) -> int:
+    """Answer some letters together, and return how many there were."""
+    num_answered = 0
+    opened: dict[Path, Opened | Answered] = {}
+    for path in paths:
+        with _going_on(path.relative_to(folder), tell):
+            if _is_answered(folder, path):
+                path.unlink(missing_ok=True)
+                num_answered += 1
+            elif (found := _open(desk, folder, path, tell)) is not None:
+                opened[path] = found
+    answers = desk.take_all(list(opened.values()))
+    for path, answered in zip(opened, answers, strict=True):
+        with _going_on(path.relative_to(folder), tell):
+            num_answered += _put(folder, path, answered.result(), tell)
+    return num_answered
+
+
+@contextmanager
+def _going_on(file: Path, tell: Notice) -> Generator[None, None, None]:
+    """Say what went wrong: a file that cannot be read or answered stops no others."""
+    try:
+        yield
+    except (InputError, OutputError, OSError) as error:
+        log.error("folder failed", extra={"reason": str(error)})
+        tell(f"{file} was not answered: {error}")
+
+
+def _is_answered(folder: Path, path: Path) -> bool:
+    """Whether a turn before this one has answered, and was ended before it tidied."""
+    out = _out(folder, path)
+    return out.is_file() and not out.is_symlink() and not path.is_symlink()
+
+
+def _out(folder: Path, path: Path) -> Path:
+    return folder / "out" / path.relative_to(folder / "in")
+
+
+def _open(
+    desk: Desk, folder: Path, path: Path, tell: Notice
+) -> "Opened | Answered | None":
+    """Read a letter; None where it is none that may lie there."""
+    file, place = path.relative_to(folder), path.relative_to(folder / "in")
     if path.is_symlink():
         # Others may write here: no letter of theirs names a file of this machine.
-        _refuse(path.relative_to(folder), "it is a link", tell)
+        _refuse(file, "it is a link", tell)
         path.unlink(missing_ok=True)
+        return None
+    try:
+        data = read_file(path, MAX_LETTER)
+    except InputError as error:
+        _refuse(file, str(error), tell)
+        return None
+    if not _is_in_place(data, place):
+        _refuse(file, "it is another's place", tell)
+        path.unlink(missing_ok=True)
+        return None
+    named = place.parts[0] if len(place.parts) == 3 else None
+    return desk.open(data, limit=desk.limit_of(named), is_sealed=True)
+
+
+def _put(folder: Path, path: Path, answered: Answered, tell: Notice) -> bool:
+    """Write an answer and remove the letter; say whether that was done."""
+    if answered.refusal is not None:
+        became = "waits" if _should_wait(answered) else "was refused"
+        code, why = answered.refusal.code, answered.refusal
+        tell(f"{path.relative_to(folder)} {became} ({code}): {why}")
+    if _should_wait(answered):
+        # It stays where it is: the next turn finds it.
         return False
-    if not out.is_file() or out.is_symlink():
-        try:
-            data = read_file(path, MAX_LETTER)
-        except InputError as error:
-            _refuse(path.relative_to(folder), str(error), tell)
-            return False
-        if not _is_in_place(data, place):
-            _refuse(path.relative_to(folder), "it is another's place", tell)
-            path.unlink(missing_ok=True)
-            return False
-        named = place.parts[0] if len(place.parts) == 3 else None
-        limit = desk.limit_of(named)
-        answered = desk.answer(data, limit=limit, is_sealed=True)
-        if answered.refusal is not None:
-            code, why = answered.refusal.code, answered.refusal
-            tell(f"{path.relative_to(folder)} was refused ({code}): {why}")
-        if _should_wait(answered):
-            # It stays where it is: the next turn finds it.
-            return False
-        _make_folders(folder, out)
-        reached("before folder answer")
-        write_atomically(out, answered.body, is_followed=False)
+    out = _out(folder, path)
+    _make_folders(folder, out)
+    reached("before folder answer")
+    write_atomically(out, answered.body, is_followed=False)
     path.unlink(missing_ok=True)
     return True
 

@@ -119,16 +119,21 @@ class Writer:
 
     def submit(self, request: Request) -> "Future[Outcome]":
         """Put a letter in line; its outcome is there once it is on disk."""
-        job = Job(request)
+        return self.submit_all([request])[0]
+
+    def submit_all(self, requests: Sequence[Request]) -> "list[Future[Outcome]]":
+        """Put letters in line at once: no transaction begins between two of them."""
+        jobs = [Job(request) for request in requests]
         with self._changed:
-            if self._is_closed or len(self._line) >= MAX_WAITING:
-                job.future.set_result(
-                    Refusal("unavailable", "Too many letters wait.", RETRY)
-                )
-            else:
-                self._line.add(job)
-                self._changed.notify()
-        return job.future
+            for job in jobs:
+                if self._is_closed or len(self._line) >= MAX_WAITING:
+                    job.future.set_result(
+                        Refusal("unavailable", "Too many letters wait.", RETRY)
+                    )
+                else:
+                    self._line.add(job)
+            self._changed.notify()
+        return [job.future for job in jobs]
 
     def close(self) -> None:
         """Finish what waits, and end the thread."""
