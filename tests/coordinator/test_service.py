@@ -5,6 +5,7 @@ import base64
 import contextlib
 import gc
 import json
+import re
 import socket
 import ssl
 import time
@@ -670,6 +671,43 @@ def test_port_in_use_is_a_sentence(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = run("serve", "--port", port, cwd=tmp_path)
-    assert done.returncode != 0
+    assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "address already in use" in done.stderr
+    said = " ".join(done.stderr.split())
+    assert f"Cannot listen at 127.0.0.1 port {port}. Is another service there?" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("port=99999", "--port must be a whole number from 0 to 65535, got 99999."),
+        ("timeout=0", "--timeout must be a number from 0.1 to 86400, got 0.0."),
+        ("every=0", "--every must be a number from 0.1 to 86400, got 0.0."),
+        ("max_connections=0", "must be a whole number from 1 to 100000, got 0."),
+        ("rate_site=-1", "--rate-site must be a number of at least 0, got -1.0."),
+        ("log_level=chatty", "Known levels of the log: debug, error, info, warning."),
+    ],
+)
+def test_limits_of_the_configuration(words, said):
+    from guidefbo.coordinator.config import make_config
+    from guidefbo.core.errors import FedBOError
+
+    name, _, text = words.partition("=")
+    with pytest.raises(FedBOError, match=re.escape(said)):
+        make_config({}, environment={f"GUIDEFBO_{name.upper()}": text})
+
+
+def test_a_port_that_there_is_not_is_a_sentence(tmp_path):
+    World(str(tmp_path / "guidefbo.db")).close()
+    done = run("serve", "--port", "99999", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "from 0 to 65535" in " ".join(done.stderr.split())
+
+
+def test_one_connection_is_enough_for_one_site(tmp_path):
+    world = World(str(tmp_path / "guidefbo.db"))
+    (north,) = world.joined("north")
+    with serving(world.address, "--max-connections", "1") as service:
+        assert service.post(north.exchange(1), "exchange").status_code == 200
+    world.close()

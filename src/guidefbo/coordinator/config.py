@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from ipaddress import ip_address
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,14 @@ PREFIX = "GUIDEFBO_"
 DEFAULT = "guidefbo.db"
 """The store, where nothing else is said: in the current folder."""
 LEVELS = ("debug", "info", "warning", "error")
+DAY = 86_400.0
+LIMITS = {
+    "port": (0, 65_535),
+    "every": (0.1, DAY),
+    "timeout": (0.1, DAY),
+    "max_connections": (1, 100_000),
+}
+"""The least and the most of a number; of all others, 0 and no end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +40,7 @@ class Config:
     host: str = "127.0.0.1"
     """Address to listen at."""
     port: int = 8443
-    """Port to listen at; 0: a free one."""
+    """Port to listen at, up to 65535; 0: a free one."""
     tls_cert: str | None = None
     """Certificate chain, PEM."""
     tls_key: str | None = None
@@ -43,15 +52,15 @@ class Config:
     folder: str | None = None
     """A shared folder that is served as well."""
     every: float = 5.0
-    """Seconds between two looks into the folder."""
+    """Seconds between two looks into the folder, 0.1 or more."""
     rate_site: float = 10.0
     """Letters a second of one site; 0: no limit."""
     rate_address: float = 100.0
     """Requests a second from one address; 0: no limit."""
     timeout: float = 10.0
-    """Seconds within which a request must have arrived."""
+    """Seconds within which a request must have arrived, 0.1 or more."""
     max_connections: int = 1000
-    """Connections at the same time."""
+    """Connections at the same time, 1 or more."""
     connections_address: int = 100
     """Connections at the same time from one address; 0: no limit."""
     log_level: str = "info"
@@ -63,7 +72,7 @@ class Config:
         if (self.tls_cert is None) != (self.tls_key is None):
             raise SettingsError("TLS needs both: --tls-cert and --tls-key.")
         if self.log_level not in LEVELS:
-            refuse_unknown("log level", self.log_level, LEVELS)
+            refuse_unknown("level of the log", self.log_level, LEVELS)
         if self.tls_cert is None and not self.insecure and not is_loopback(self.host):
             raise SettingsError(
                 f"Plain HTTP is offered to this machine alone, and {self.host} is "
@@ -146,11 +155,13 @@ def _check(name: str, value: Any, default: Any) -> None:
     option = f"--{name.replace('_', '-')}"
     if isinstance(default, bool):
         is_valid, what = isinstance(value, bool), "true or false"
-    elif isinstance(default, int):
-        is_valid, what = is_whole_number(value) and value >= 0, "a whole number"
-    elif isinstance(default, float):
-        is_valid = is_finite_number(value) and value >= 0
-        what = "a number of at least 0"
+    elif isinstance(default, int | float):
+        is_whole = isinstance(default, int)
+        is_valid = is_whole_number(value) if is_whole else is_finite_number(value)
+        low, high = LIMITS.get(name, (0, inf))
+        is_valid = is_valid and low <= value <= high
+        what = "a whole number" if is_whole else "a number"
+        what += f" of at least {low}" if high == inf else f" from {low} to {high:g}"
     else:
         is_valid = isinstance(value, str) or (value is None and default is None)
         what = "a text"

@@ -61,6 +61,10 @@ def serve(config: Config, ready: Callable[[str], object]) -> None:
     server = _Server(_uvicorn(app, config), ready)
     try:
         server.run()
+    except SystemExit:
+        # So uvicorn ends where it cannot listen; what follows says it in a sentence.
+        if server.started:
+            raise
     finally:
         desk.writer.close()
         store.close()
@@ -97,7 +101,8 @@ def _uvicorn(app: FastAPI, config: Config) -> uvicorn.Config:
         server_header=False,
         proxy_headers=config.proxy is not None,
         forwarded_allow_ips=config.proxy,
-        limit_concurrency=config.max_connections,
+        # From this many on it refuses, the one that asks among them.
+        limit_concurrency=config.max_connections + 1,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=10,
         h11_max_incomplete_event_size=MAX_HEAD,
