@@ -37,6 +37,7 @@ from guidefbo.connect.link import connect
 from guidefbo.connect.move import move
 from guidefbo.connect.places import Places
 from guidefbo.core.files import OutputError
+from guidefbo.core.lock import LockedError
 
 SITES = ("a", "b", "c")
 NUM_ROUNDS = int(os.environ.get("GUIDEFBO_ROUNDS", "12"))
@@ -356,6 +357,29 @@ def test_leaving_and_coming_back(tmp_path):
         again = connect(link.places.file, where, code=host.invite("a"))
         tell_some(link.places.file, 1)
         assert again.sync().moved.sent == 6
+
+
+def test_who_has_left_works_alone(tmp_path):
+    """What is held of the others goes with the link, also where the lock was taken."""
+    host = Host(tmp_path / "host")
+    with host.serving() as where:
+        links = join_all(host, where, tmp_path / "sites", ("a", "b"))
+        campaign(links, lambda link: link.sync())
+        file = links["a"].places.file
+        assert Agent.load(file).held_guidance.text is not None
+        assert any(t.basis and t.basis.foretold for t in Agent.load(file).trials)
+        with Agent.update(file), pytest.raises(LockedError):
+            links["a"].leave(wait=0.1)
+        assert links["a"].places.link.exists()
+        said = command("leave", file)
+    assert "works alone" in said
+    alone = Agent.load(file)
+    assert alone.held_guidance.text is None
+    assert "the site has left the others; working alone" in str(alone.guidance)
+    assert not any(t.basis and t.basis.foretold for t in alone.trials)
+    with Agent.update(file) as agent:
+        assert not agent.ask().guided
+    assert "guidance active" not in command("show", file)
 
 
 def test_a_key_is_changed_whatever_comes_between(tmp_path):

@@ -260,14 +260,15 @@ class Link:
         """Leave the federation; return how, None where no answer has come yet.
 
         The site has left where the coordinator confirms it, or says in a signed refusal
-        that it takes nothing of the site any more. The agent stays and works alone; the
-        audit log stays.
+        that it takes nothing of the site any more. The agent stays and works alone: it
+        lets go of the packet it holds, and of what the others foretold. The audit log
+        stays.
 
         Args:
             forget: Whether the coordinator removes this site's upload as well.
             anyway: Whether to leave also where nothing confirms it: the coordinator
                 refuses otherwise, is not reached, or what answers is not it.
-            wait: Seconds to wait for another process that holds the mailbox.
+            wait: Seconds to wait for another process that holds a file.
             notice: Called with a sentence where a wait is a long one.
         """
         with self._mailbox.held(wait=wait, notice=notice):
@@ -280,11 +281,18 @@ class Link:
             )
             if left is None:
                 return None
+            self._let_go(wait, notice)
             self._mailbox.forget()
             self._places.link.unlink(missing_ok=True)
             self._places.key.unlink(missing_ok=True)
             self._places.next_key.unlink(missing_ok=True)
         return left
+
+    def _let_go(self, wait: float, notice: Notice | None) -> None:
+        """Have the agent work alone; until it does, the letter can be sent again."""
+        if self._places.file.exists():
+            with Agent.update(self._places.file, wait=wait, notice=notice) as agent:
+                agent.work_alone()
 
     def _load(self) -> Agent:
         agent = Agent.load(self._places.file)

@@ -408,6 +408,17 @@ class Agent:
         )
         self._build(Guidance(reason="the site was renamed"))
 
+    def work_alone(self) -> None:
+        """Let go of what is held of the other sites; the next packet is taken again.
+
+        The packet goes, and so does what it foretold. Results and names stay.
+        """
+        from guidefbo.site.guidance import Guidance
+
+        _ = self._workings  # What is in the file is checked before it is changed.
+        self._book.forget_forecasts()
+        self._build(Guidance(reason="the site has left the others"))
+
     def change(self, **changes: Any) -> list[str]:
         """Change what is searched and say how; results stay. See `site.change`.
 
