@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import pytest
 from tests.connect.answerer import SPACE, Answerer, Refused, measure, serving, tell_some
+from tests.connect.real import command
 
 import guidefbo as gf
 from guidefbo import Agent
@@ -450,6 +451,25 @@ def test_a_join_can_be_repeated_after_a_cut_line(coordinator, tmp_path):
         link = connect(file, where, code=code)
     assert len(set(coordinator.seen)) == 1
     assert link.facts.site == "north"
+
+
+def test_the_log_says_what_was_not_delivered(coordinator, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        where = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    file = tmp_path / "north.json"
+    with pytest.raises(OfflineError):
+        connect(file, where, code="ABCD-EFGH")
+    said = command("audit", file)
+    assert f"left: letter 1 (join) for {where}\n" in said
+    assert f"not delivered, or not answered: letter 1\n    {where} cannot be" in said
+    assert "None" not in said
+    with serving(coordinator) as where:
+        link = join_all(coordinator, where, tmp_path, ["a"])["a"]
+    tell_some(link.places.file, 6)
+    assert not link.sync().is_online
+    assert events(link) == ["left", "came", "ready", "left", "undelivered"]
+    reason = list(link.mailbox.audit.entries())[-1].fields["reason"]
+    assert "cannot be reached" in reason
 
 
 def test_a_pinned_key_is_held_from_the_first_word(coordinator, tmp_path):

@@ -75,6 +75,9 @@ def _describe(entry: Entry, setup: Setup | None) -> tuple[str, list[str]]:
             return f"ready to leave: made after {fields.get('sequence')} results", words
         case "left":
             return _left(fields, words, setup)
+        case "undelivered":
+            head = f"not delivered, or not answered: letter {fields.get('number')}"
+            return head, [str(fields.get("reason"))]
         case "came":
             return _came(fields, setup)
         case "taken":
@@ -99,7 +102,8 @@ def _left(fields: Any, words: list[str], setup: Setup | None) -> tuple[str, list
     if purpose == "exchange":
         return head, ["no upload: the coordinator has the newest one"]
     own = {"purpose", "number", "federation", "site"}
-    return head, [f"{k}: {v}" for k, v in letter.items() if k not in own]
+    said = {k: v for k, v in letter.items() if k not in own and v is not None}
+    return head, [f"{k}: {v}" for k, v in said.items()]
 
 
 def _came(fields: Any, setup: Setup | None) -> tuple[str, list[str]]:

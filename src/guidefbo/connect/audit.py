@@ -16,9 +16,9 @@ from guidefbo.core.files import InputError, OutputError
 
 MAX_LINE = 8 << 20
 """Longest line that is read."""
-EVENTS = ("ready", "left", "came", "taken", "refused", "succession")
-"""Made ready to leave; about to leave; came back; taken by the agent; not taken; the
-coordinator has another key."""
+EVENTS = ("ready", "left", "undelivered", "came", "taken", "refused", "succession")
+"""Made ready to leave; about to leave; nobody was reached or answered; came back; taken
+by the agent; not taken; the coordinator has another key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

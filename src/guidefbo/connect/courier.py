@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from guidefbo.connect.answers import Checked, check_answer, sentence
-from guidefbo.connect.errors import ForeignAnswerError, RefusedError
+from guidefbo.connect.errors import ForeignAnswerError, OfflineError, RefusedError
 from guidefbo.connect.link_file import LinkFile
 from guidefbo.connect.mailbox import Incoming, Mailbox, Outgoing, State
 from guidefbo.connect.transport import Post, Transport
@@ -176,6 +176,11 @@ class Courier:
                 # The same letter would be refused again: the next one is a new one.
                 state = replace(state, pending=None, pending_upload=None)
                 self.mailbox.set_state(state)
+            raise
+        except OfflineError as error:
+            self.mailbox.audit.add(
+                "undelivered", number=post.letter.number, reason=str(error)
+            )
             raise
         except ForeignAnswerError as error:
             self.mailbox.audit.add(

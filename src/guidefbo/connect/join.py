@@ -13,7 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from guidefbo.connect.answers import check_answer, check_first_answer
-from guidefbo.connect.errors import ForeignAnswerError, LinkError, RefusedError
+from guidefbo.connect.errors import (
+    ForeignAnswerError,
+    LinkError,
+    OfflineError,
+    RefusedError,
+)
 from guidefbo.connect.forms import read_form, write_form
 from guidefbo.connect.link_file import LinkFile
 from guidefbo.connect.mailbox import MAX_FILE, Mailbox, State
@@ -195,6 +200,9 @@ def _ask(
         else:
             checked = check_answer(answer, post.letter, pinned)
         payload = checked.answer()
+    except OfflineError as error:
+        mailbox.audit.add("undelivered", number=post.letter.number, reason=str(error))
+        raise
     except (RefusedError, ForeignAnswerError) as error:
         mailbox.audit.add("refused", number=post.letter.number, reason=str(error))
         transport.finish(post)
