@@ -137,3 +137,13 @@ def test_an_objective_that_checks_its_limit_loses_nothing():
 
     result = gf.optimize([blend], space, goal="max", rounds=15, seed=0)
     assert not result.failures
+
+
+def test_a_point_that_the_search_takes_for_one_on_the_face():
+    limit = AtMost({"water": 1, "oil": 2}, 1.5)
+    space = Space(water=Float(0, 1), oil=Float(0, 1)).subject_to(limit)
+    x = np.array([0.5, 0.5 + 3e-13])
+    assert (space.domain.admit(x[None])[0] == x).all()
+    values = space.from_unit(x)
+    assert max(sums(limit, values)) <= 1.5
+    assert values == pytest.approx({"water": 0.5, "oil": 0.5}, abs=1e-12)
