@@ -683,7 +683,7 @@ def test_port_in_use_is_a_sentence(tmp_path):
     [
         ("port=99999", "--port must be a whole number from 0 to 65535, got 99999."),
         ("timeout=0", "--timeout must be a number from 0.1 to 86400, got 0.0."),
-        ("every=0", "--every must be a number from 0.1 to 86400, got 0.0."),
+        ("every=0", "--every must be a number from 0.05 to 86400, got 0.0."),
         ("max_connections=0", "must be a whole number from 1 to 100000, got 0."),
         ("rate_site=-1", "--rate-site must be a number of at least 0, got -1.0."),
         ("log_level=chatty", "Known levels of the log: debug, error, info, warning."),

@@ -24,7 +24,7 @@ LEVELS = ("debug", "info", "warning", "error")
 DAY = 86_400.0
 LIMITS = {
     "port": (0, 65_535),
-    "every": (0.1, DAY),
+    "every": (0.05, DAY),
     "timeout": (0.1, DAY),
     "max_connections": (1, 100_000),
 }
@@ -52,7 +52,7 @@ class Config:
     folder: str | None = None
     """A shared folder that is served as well."""
     every: float = 5.0
-    """Seconds between two looks into the folder, 0.1 or more."""
+    """Seconds between two looks into the folder, 0.05 or more."""
     rate_site: float = 10.0
     """Letters a second of one site; 0: no limit."""
     rate_address: float = 100.0
