@@ -201,13 +201,13 @@ def test_a_service_goes_on_once_its_folder_is_back(small, tmp_path):
     (north,) = small.joined("north")
     folder, gone, log = tmp_path / "share", tmp_path / "gone", tmp_path / "log"
     folder.mkdir()
-    words = ["--folder", str(folder), "--every", "0.1"]
+    words = ["--folder", str(folder), "--every", "0.05"]
     with serving(small.address, *words, log=log):
         first = put(folder, north.exchange(1))
         wait_for(lambda: not first.exists())
         folder.rename(gone)
         wait_for(lambda: folder_lines(log))
-        time.sleep(1.0)  # ten looks
+        time.sleep(1.0)  # twenty looks
         gone.rename(folder)
         second = put(folder, north.exchange(2))
         wait_for(lambda: not second.exists())
@@ -218,7 +218,7 @@ def test_a_service_goes_on_once_its_folder_is_back(small, tmp_path):
     assert len(failed) <= 2
     assert failed[-1]["level"] == "error"
     assert f"The folder {folder} does not exist" in failed[-1]["reason"]
-    assert "looks again every 0.1 s" in failed[-1]["reason"]
+    assert "looks again every 0.05 s" in failed[-1]["reason"]
     assert "Traceback" not in log.read_text()
     assert "shutdown failed" not in log.read_text()
 
