@@ -104,8 +104,7 @@ def test_summary_counts_the_claims():
     assert told == [count(rows) for rows in [*main, whole, SECTIONS[APPENDICES]]]
     claims, agree, partly, no, not_run = count(whole)
     sentence = (
-        f"of {claims}, {agree} agree, {partly} partly, {no} do not; "
-        f"not run: {not_run}."
+        f"of {claims}, {agree} agree, {partly} partly, {no} do not; not run: {not_run}."
     )
     assert sentence in (RESULTS / "index.md").read_text(encoding="utf-8")
 
