@@ -470,7 +470,7 @@ def test_the_others_shape_is_a_mean_and_a_covariance_module(gfb, torch):
         expected, abs=1e-9
     )
     spread = scale**2 * np.append(
-        1.0, np.concatenate(packet.variances)[: features.size]
+        1.0, np.concatenate(packet.variances)[: features.size] / features.free
     )
     Phi = features(X)
     dense = kernel(torch.tensor(X)).to_dense().numpy()
