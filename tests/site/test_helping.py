@@ -129,13 +129,20 @@ def test_questions_of_one_batch_are_one_round():
     assert agent.guidance.state == "active"
 
 
-def test_rounds_without_a_word_break_the_series():
+def in_doubt():
+    """Return a site whose data spoke against the others in three rounds, and what it
+    holds, before that is asked."""
     agent = turned()
     for _ in range(2):
         trial = agent.ask()
         agent.tell(trial, bowl(trial.values, -1.0))
     held = replace(agent.guidance, state=GuidanceState.ACTIVE)
     assert doubted(held, agent._setup, agent._book).state == "doubted"
+    return agent, held
+
+
+def test_rounds_without_a_word_break_the_series():
+    agent, held = in_doubt()
     # A round in which nothing of others was held.
     with quietly():
         trial = agent.ask()
@@ -145,12 +152,7 @@ def test_rounds_without_a_word_break_the_series():
 
 
 def test_words_about_another_federation_do_not_count():
-    agent = turned()
-    for _ in range(2):
-        trial = agent.ask()
-        agent.tell(trial, bowl(trial.values, -1.0))
-    held = replace(agent.guidance, state=GuidanceState.ACTIVE)
-    assert doubted(held, agent._setup, agent._book).state == "doubted"
+    agent, held = in_doubt()
     agent.rename(federation="another")
     assert doubted(held, agent._setup, agent._book).state == "active"
 
