@@ -5,7 +5,8 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from guidefbo.canvas import new_figure, picture_bytes
+from guidefbo.canvas import new_figure
+from guidefbo.canvas.file import picture_bytes
 
 Image = pytest.importorskip("PIL.Image")
 

@@ -28,7 +28,6 @@ from guidefbo.agent.surrogate.trend import (
     SLOPE_SD,
     TrendPosterior,
     TrendPrior,
-    thinned,
 )
 from guidefbo.core.domain import Domain
 from guidefbo.core.streams import Purpose, Streams
@@ -362,7 +361,7 @@ def much(order=None, n=2 * MAX_POINTS + 37):
 
 def test_thinning_keeps_the_best_and_the_worst():
     gp = much()
-    rest = TrendPosterior.fit(thinned(gp, MAX_POINTS)).rest
+    rest = TrendPosterior.fit(gp.thinned(MAX_POINTS)).rest
     assert len(rest.y) == len(rest.alpha) == MAX_POINTS
     assert (rest.y.max(), rest.y.min()) == (gp.y.max(), gp.y.min())
     # Evenly spread ranks: no more than three neighbours in rank from one to the next.
@@ -374,16 +373,16 @@ def test_thinning_keeps_the_best_and_the_worst():
 def test_thinning_keeps_what_belongs_together():
     """Inputs, values, noise and the scaled inputs of the same rows."""
     gp = much()
-    rest = TrendPosterior.fit(thinned(gp, MAX_POINTS)).rest
+    rest = TrendPosterior.fit(gp.thinned(MAX_POINTS)).rest
     rows = [int(np.flatnonzero(gp.y == value).item()) for value in rest.y]
     for name in ("X", "noise", "scaled", "norms"):
         assert np.array_equal(getattr(rest, name), getattr(gp, name)[rows])
 
 
 def test_which_points_are_kept_does_not_depend_on_their_order():
-    first = TrendPosterior.fit(thinned(much(), MAX_POINTS))
+    first = TrendPosterior.fit(much().thinned(MAX_POINTS))
     order = np.random.default_rng(6).permutation(2 * MAX_POINTS + 37)
-    second = TrendPosterior.fit(thinned(much(order), MAX_POINTS))
+    second = TrendPosterior.fit(much(order).thinned(MAX_POINTS))
     assert np.array_equal(np.sort(first.rest.y), np.sort(second.rest.y))
     assert second.summit == pytest.approx(first.summit, rel=1e-9)
 
@@ -391,7 +390,7 @@ def test_which_points_are_kept_does_not_depend_on_their_order():
 def test_as_many_points_as_allowed_are_all_kept():
     gp = much()
     few = GaussianProcess.condition(gp.X[:MAX_POINTS], gp.y[:MAX_POINTS], gp.hyper)
-    model = TrendPosterior.fit(thinned(few, MAX_POINTS))
+    model = TrendPosterior.fit(few.thinned(MAX_POINTS))
     assert np.array_equal(model.rest.y, few.y)
     assert len(TrendPosterior.fit(gp).rest.y) == len(gp.y)
 

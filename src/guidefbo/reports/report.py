@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from guidefbo.canvas import picture_bytes, require_matplotlib
+from guidefbo.canvas import require_matplotlib
+from guidefbo.canvas.file import picture_bytes
 from guidefbo.core.errors import DataError
 from guidefbo.experiments.results import StudyResults, read_study
 from guidefbo.reports.conditions import slug

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from guidefbo.agent.side import OTHERS
-from guidefbo.canvas import new_figure, save_figure, tidy
+from guidefbo.canvas import new_figure, tidy
+from guidefbo.canvas.file import save_figure
 
 if TYPE_CHECKING:
     from guidefbo.simulation.result import OptimizeResult

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guidefbo import canvas
+from guidefbo.canvas.file import save_figure
 from guidefbo.core.arrays import Values
 from guidefbo.core.space.constraints import SumTo
 from guidefbo.core.space.parameters import Choice, Float, Int
@@ -62,7 +63,7 @@ def draw_agent(agent: Agent, path: str | Path | None = None) -> Any:
         bars.set_axis_off()
         why = "could be fitted to these results" if agent.best() else "yet"
         below.text(0.5, 0.5, f"No model {why}.", ha="center")
-        return canvas.save_figure(figure, path)
+        return save_figure(figure, path)
     enough = RESULTS_EACH * len(agent.space.parameters)
     if len(in_state(agent, TrialState.DONE)) < enough:
         bars.set_axis_off()
@@ -80,7 +81,7 @@ def draw_agent(agent: Agent, path: str | Path | None = None) -> Any:
     for axes, piece in zip(panels, shown, strict=True):
         _draw_slice(axes, piece, guidance, labels)
         axes.set_ylim(_limits(shown))
-    return canvas.save_figure(figure, path)
+    return save_figure(figure, path)
 
 
 def _wrapped(line: str) -> str:

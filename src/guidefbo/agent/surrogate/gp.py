@@ -238,6 +238,20 @@ class GaussianProcess:
 
         return FeaturePath.draw(self, num_features, stream)
 
+    def thinned(self, max_points: int) -> Self:
+        """Return the process with at most so many of its data, of evenly spread ranks.
+
+        Args:
+            max_points: Where there are no more, the process itself is returned.
+        """
+        if len(self.y) <= max_points:
+            return self
+        ranks = np.linspace(0, len(self.y) - 1, max_points).round().astype(np.intp)
+        kept = np.sort(np.argsort(self.y, kind="stable")[ranks])
+        return self.to_be_conditioned(
+            self.X[kept], self.y[kept], self.hyper, self.noise[kept]
+        )
+
     def distances(self, X: Points) -> Matrix:
         """Return q between the rows of X and the observed inputs, (b, n)."""
         return scaled_distances(X, self.hyper.lengthscales, self.scaled, self.norms)

@@ -438,14 +438,3 @@ def _factors(
 def observed_kernel(gp: GaussianProcess) -> Matrix:
     """Return k of the observed inputs, without noise."""
     return matern52_over(gp.distances(gp.X), gp.hyper.outputscale)
-
-
-def thinned(gp: GaussianProcess, max_points: int) -> GaussianProcess:
-    """Return the process with at most so many of its data, of evenly spread ranks."""
-    if len(gp.y) <= max_points:
-        return gp
-    ranks = np.linspace(0, len(gp.y) - 1, max_points).round().astype(np.intp)
-    kept = np.sort(np.argsort(gp.y, kind="stable")[ranks])
-    return GaussianProcess.to_be_conditioned(
-        gp.X[kept], gp.y[kept], gp.hyper, gp.noise[kept]
-    )

@@ -30,7 +30,7 @@ from guidefbo.agent.guidance.schedule import Schedule
 from guidefbo.agent.strategies.consensus.aim import Aim
 from guidefbo.agent.surrogate.gp import GaussianProcess
 from guidefbo.agent.surrogate.posterior import Posterior
-from guidefbo.agent.surrogate.trend import TrendPosterior, thinned
+from guidefbo.agent.surrogate.trend import TrendPosterior
 from guidefbo.core.arrays import Points, frozen_array
 from guidefbo.core.component import Components
 from guidefbo.core.domain import Domain
@@ -52,7 +52,7 @@ LocalModel = Callable[[GaussianProcess], TrendPosterior]
 
 def with_trend(gp: GaussianProcess) -> TrendPosterior:
     """Return the process beside a quadratic trend."""
-    return TrendPosterior.fit(thinned(gp, MAX_POINTS))
+    return TrendPosterior.fit(gp.thinned(MAX_POINTS))
 
 
 PLACES: Mapping[str, LocalModel] = MappingProxyType(

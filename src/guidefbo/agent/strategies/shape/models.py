@@ -35,7 +35,6 @@ from guidefbo.agent.surrogate.trend import (
     TrendPosterior,
     TrendPrior,
     observed_kernel,
-    thinned,
 )
 from guidefbo.core.arrays import Matrix, Point, Values
 from guidefbo.core.domain import Domain
@@ -175,7 +174,7 @@ class Insight:
         # Equal values have a standard deviation of rounding error, not of zero.
         std, rounding = float(gp.y.std()), 1e-12 * float(np.abs(gp.y).max())
         scale = std if std > max(rounding, SMALLEST_SCALE) else 1.0
-        known = thinned(gp, MAX_POINTS)
+        known = gp.thinned(MAX_POINTS)
         known = Known(gp=known, kernel=observed_kernel(known), scale=scale)
         nothing = np.zeros(basis.size)
         trends = [known.model(basis, nothing, nothing + size) for size in SIZES]
