@@ -286,7 +286,8 @@ def test_record_has_the_documented_fields():
         "seed",
         "settings",
     ]
-    assert set(record["environment"]) == {"guidefbo", "python", "numpy", "scipy"}
+    versions = {"guidefbo", "python", "numpy", "scipy"}
+    assert set(record["environment"]) == versions | {"machine"}
     per_round = {"up_per_agent_round", "down_per_agent_round"}
     assert set(record["scalars"]) == set(record["bytes"]) == per_round
     assert set(record["seconds"]) == {

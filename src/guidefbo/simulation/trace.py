@@ -16,6 +16,7 @@ import guidefbo
 from guidefbo.core.arrays import Matrix, Values
 from guidefbo.core.files import write_atomically
 from guidefbo.core.html import lines_html, table_html
+from guidefbo.core.machine import machine
 from guidefbo.core.run_record import RUN_FORMAT, RUN_VERSION, WEIGHT
 from guidefbo.core.space.form import space_to_form
 from guidefbo.core.space.space import Space
@@ -139,6 +140,7 @@ class Trace:
                 "python": platform.python_version(),
                 "numpy": np.__version__,
                 "scipy": scipy.__version__,
+                "machine": machine(),
             },
             "metric": None if self.metric is None else asdict(self.metric),
             "scalars": self.scalars,
