@@ -7,6 +7,7 @@ import os
 import platform
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, cast
 
 from threadpoolctl import (  # pyright: ignore[reportMissingTypeStubs]
     threadpool_info,  # pyright: ignore[reportUnknownVariableType]
@@ -43,9 +44,10 @@ def _model() -> str:
 
 def _kernels() -> str:
     """Return the libraries of linear algebra in use, each with its kernel."""
+    libraries = cast(list[dict[str, Any]], threadpool_info())
     told = {
         f"{library['internal_api']} {library.get('architecture', '')}".strip()
-        for library in threadpool_info()  # pyright: ignore[reportUnknownVariableType]
+        for library in libraries
         if library["user_api"] == "blas"
     }
     return " and ".join(sorted(told))
