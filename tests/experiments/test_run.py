@@ -51,6 +51,17 @@ def test_nothing_is_run_twice_and_a_lost_record_is_run_again(whole, tmp_path):
     assert records(out) == records(whole)
 
 
+def test_what_was_finished_since_the_plan_was_made_is_not_run_again(whole, tmp_path):
+    study, out = load_study(str(write_study(tmp_path))), tmp_path / "out"
+    plan = make_plan(study, out)
+    assert len(plan.missing) == NUM_RUNS
+    shutil.copytree(whole, out)
+    lost = min(path for path in (out / "runs").iterdir() if path.suffix == ".json")
+    lost.unlink()
+    tally = run_study(study, out, plan=plan, jobs=1)
+    assert (tally.num_before, tally.num_finished) == (NUM_RUNS - 1, 1)
+
+
 def test_two_processes_write_the_records_of_one(whole, tmp_path):
     path = write_study(tmp_path)
     done = call("run", path, "--jobs", 2, "--out", tmp_path / "out")

@@ -1,7 +1,7 @@
 """Run what is missing of a study."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +168,8 @@ def run_study(
         study, folder, repetitions=repetitions, where=where, known=known, redo=redo
     )
     with store.held():
+        # Another process may have finished some since the plan was made.
+        plan = replace(plan, done=plan.done | store.done(plan.missing))
         seeds = study.repetitions if repetitions is None else repetitions
         call = Call(where=tuple(where), repetitions=seeds, change=study.changes)
         store.describe(study, plan.rows, call)
