@@ -366,6 +366,24 @@ def test_runtime_beside_the_papers(tmp_path):
     assert data["paper ratio"] == pytest.approx(275.87 / 143.48)
 
 
+@pytest.mark.parametrize(
+    ("second", "told", "opening"),
+    [
+        ({"total": 9.0, "processor": 3.0}, 2.0, "Processor seconds"),
+        ({"total": 9.0}, 7.0, "Wall-clock seconds"),
+    ],
+)
+def test_runtime_is_the_processors_where_every_record_has_it(
+    tmp_path, second, told, opening
+):
+    folder, first = Folder(tmp_path / "s"), {"total": 5.0, "processor": 1.0}
+    for seed, seconds in enumerate((first, second)):
+        folder.add(spec(seed=seed), run(1.0) | {"seconds": seconds})
+    section = runtime_section(frame_of(folder))
+    assert cells_of(section)["ackley", "ucb"].value == told
+    assert any(str(block).startswith(opening) for block in section.blocks)
+
+
 def test_similarity_beside_the_papers(tmp_path):
     folder = Folder(tmp_path / "s")
     for seed, value in enumerate((0.4, 0.5, None)):

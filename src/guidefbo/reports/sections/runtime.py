@@ -14,15 +14,20 @@ from guidefbo.reports.statistics import summarise
 from guidefbo.reports.table import Cell, Figure, Section, Table, words
 
 NAME = "runtime"
+PROCESSOR, CLOCK = "processor", "total"
+"""Which seconds of a record: those of the processor, which other work on the machine
+hardly changes, or those that went by, where a record has no others."""
+WORDS = {PROCESSOR: "Processor seconds", CLOCK: "Wall-clock seconds"}
 
 
 def runtime_section(frame: Frame) -> Section | None:
     """Return a table for each set of conditions."""
-    tables = [_table(view) for view in frame.views]
+    which = _told_by_all(frame)
+    tables = [_table(view, which) for view in frame.views]
     found = [t for t in tables if any(c.value is not None for r in t.rows for c in r)]
     if not found:
         return None
-    opening = "Wall-clock seconds of one run, mean over seeds."
+    opening = f"{WORDS[which]} of one run, mean over seeds."
     lines = [c.under for table in found for row in table.rows for c in row if c.under]
     reference = reference_of(frame.contenders)
     if lines and reference is not None:
@@ -57,27 +62,39 @@ def _figure(tables: Sequence[Table]) -> Figure:
     )
 
 
-def _seconds(view: View, problem: str, who: Contender) -> float | None:
+def _told_by_all(frame: Frame) -> str:
+    """Return which seconds a whole report can have: one kind, to be compared."""
+    told = (
+        outcome.seconds
+        for view in frame.views
+        for problem in view.problems
+        for who in view.contenders
+        for outcome in view.outcomes(problem, who)
+    )
+    return PROCESSOR if all(PROCESSOR in seconds for seconds in told) else CLOCK
+
+
+def _seconds(view: View, problem: str, who: Contender, which: str) -> float | None:
     """Return the mean seconds of the runs of a cell, None where none is there."""
     told = (outcome.seconds for outcome in view.outcomes(problem, who))
-    summary = summarise([seconds["total"] for seconds in told if "total" in seconds])
+    summary = summarise([seconds[which] for seconds in told if which in seconds])
     return None if summary is None else summary.mean
 
 
-def _table(view: View) -> Table:
+def _table(view: View, which: str) -> Table:
     contenders, conditions = view.contenders, view.conditions
     rows = tuple(
-        (words(problem), *(_cell(view, [problem], who) for who in contenders))
+        (words(problem), *(_cell(view, [problem], who, which) for who in contenders))
         for problem in view.problems
     )
     whole = [
         problem
         for problem in view.problems
-        if all(_seconds(view, problem, who) is not None for who in contenders)
+        if all(_seconds(view, problem, who, which) is not None for who in contenders)
     ]
     footer: tuple[tuple[Cell, ...], ...] = ()
     if whole:
-        means = (_cell(view, whole, who) for who in contenders)
+        means = (_cell(view, whole, who, which) for who in contenders)
         footer = ((words(f"mean over {len(whole)} {conditions.word}s"), *means),)
     note = f"The mean is over the {conditions.word}s that every contender ran."
     return Table(
@@ -90,15 +107,15 @@ def _table(view: View) -> Table:
     )
 
 
-def _cell(view: View, problems: Sequence[str], who: Contender) -> Cell:
-    mean = _mean([_seconds(view, p, who) for p in problems])
+def _cell(view: View, problems: Sequence[str], who: Contender, which: str) -> Cell:
+    mean = _mean([_seconds(view, p, who, which) for p in problems])
     if mean is None:
         return Cell(text=MISSING)
     data: list[tuple[str, float]] = [("seconds", mean)]
     under: list[str] = []
     reference = reference_of(view.contenders)
     if reference is not None and who is not reference:
-        base = _mean([_seconds(view, p, reference) for p in problems])
+        base = _mean([_seconds(view, p, reference, which) for p in problems])
         if base:
             data.append(("ratio", mean / base))
             under.append(f"{factor(mean / base)} of {reference.label}")
