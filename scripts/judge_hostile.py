@@ -88,13 +88,25 @@ def read_runs(pack: Path) -> Runs:
     return runs
 
 
-def log_ratios(runs: Runs, one: str, other: str, level: int, field: str) -> Ratios:
-    """Return log ratios of a field, by function, one a seed that both have."""
+def log_ratios(
+    runs: Runs, one: str, other: str, level: int, field: str, also: str | None = None
+) -> Ratios:
+    """Return log ratios of a field, by function, one a seed that both have.
+
+    Args:
+        runs: Those of the study.
+        one: Variant above.
+        other: Variant below.
+        level: Of the tasks.
+        field: Of a run.
+        also: A variant that must have the seed too; None: none must.
+    """
     ratios: dict[str, NDArray[np.float64]] = {}
     for problem in sorted({problem for _, _, problem in runs}):
         a = runs.get((one, level, problem), {})
         b = runs.get((other, level, problem), {})
-        seeds = sorted(set(a) & set(b))
+        c = runs.get((also or one, level, problem), {})
+        seeds = sorted(set(a) & set(b) & set(c))
         if seeds:
             ratios[problem] = np.array(
                 [np.log(getattr(a[s], field) / getattr(b[s], field)) for s in seeds]
@@ -176,11 +188,11 @@ def of_liars(runs: Runs, default: str) -> list[str]:
         prefix, sincere = ("", HONEST)
         if pooling != default:
             prefix, sincere = f"{pooling}-", pooling
-        lied = log_ratios(runs, f"{prefix}{name}", ALONE, level, "final")
-        honest = log_ratios(runs, sincere, ALONE, level, "final")
-        if lied and honest:
+        liars = f"{prefix}{name}"
+        lied = log_ratios(runs, liars, ALONE, level, "final", also=sincere)
+        same = log_ratios(runs, sincere, ALONE, level, "final", also=liars)
+        if lied:
             seeds = num_seeds(lied)
-            same = {name: honest[name][: len(lied[name])] for name in lied}
             left = float(means_of(lied).mean() / means_of(same).mean())
             lines.append(
                 f"| {level} | {pooling} | {name} | {seeds} | {shown(means_of(lied))} | "

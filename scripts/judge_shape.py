@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import ttest_1samp
 
 from guidefbo.experiments.results import read_study
+from guidefbo.reports.statistics import holm, paired_difference
 
 ROOT = Path(__file__).resolve().parents[1]
 PACK = ROOT / "docs" / "results" / "shape" / "runs.json.gz"
@@ -187,14 +187,20 @@ def worse_than_alone(ratios: Ratios) -> str | None:
     """Return the functions that are worse after Holm, None where seeds are too few."""
     if not ratios or min(map(len, ratios.values())) < 2:
         return None
-    p = {name: float(ttest_1samp(r, 0.0).pvalue) for name, r in ratios.items()}
-    worse: list[str] = []
-    for rank, name in enumerate(sorted(p, key=p.__getitem__)):
-        if not p[name] * (len(p) - rank) < 0.05:
-            break
-        if ratios[name].mean() > 0.0:
-            worse.append(name)
-    return ", ".join(worse)
+    adjusted = holm([_p_value(r) for r in ratios.values()])
+    found = sorted(zip(adjusted, ratios, strict=True), key=lambda one: one[0] or 0.0)
+    return ", ".join(
+        name
+        for p, name in found
+        if p is not None and p < 0.05 and ratios[name].mean() > 0.0
+    )
+
+
+def _p_value(ratios: NDArray[np.float64]) -> float | None:
+    """Return the two-sided p-value of the paired t-test of log ratios."""
+    ours = dict(enumerate(ratios.tolist()))
+    difference = paired_difference(ours, dict.fromkeys(ours, 0.0))
+    return None if difference is None else difference.p
 
 
 def rounds_to_goal(curves: Curves) -> list[str]:

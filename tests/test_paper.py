@@ -220,7 +220,7 @@ def test_counts_of_the_main_study():
     assert told in CLAIMS[10]
     assert f"on {counts[2]} of 12 functions instead of" in CLAIMS[17]
     assert f"above UCB on {12 - int(counts[2])} of 12" in CLAIMS[19]
-    seconds = table("main/tables/runtime-level-2.csv")[:12]
+    seconds = table("runtime/tables/runtime-level-2.csv")[:12]
     for no, rule in ((67, "ucb"), (68, "nei")):
         faster = sum(
             float(row[f"guide-{rule} seconds"]) < float(row[f"cgp-{rule} seconds"])

@@ -510,6 +510,28 @@ def test_judge_hostile_by_hand(monkeypatch):
     assert since == text.replace("| robust |", "| screened |")
 
 
+def test_liars_are_compared_with_honest_sites_of_the_same_seeds(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    judge = importlib.import_module("judge_hostile")
+    ends = {"own": {1: 1.0, 2: 1.0}, "shape": {1: 0.5, 2: 0.9}, "corner": {2: 0.9}}
+    runs = {
+        (variant, 2, "levy"): {seed: judge.Run(end, end) for seed, end in cell.items()}
+        for variant, cell in ends.items()
+    }
+    found = rows("\n".join(judge.of_liars(runs, "robust")))
+    (row,) = [row for row in found if "corner" in row]
+    assert row[-3:] == ["100%", "70%", "yes"]
+
+
+def test_functions_that_end_equal_do_not_hide_one_that_is_worse(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    judge = importlib.import_module("judge_shape")
+    worse, equal = np.array([1.0, 1.01, 1.02]), np.zeros(3)
+    assert judge.worse_than_alone({"a": equal, "b": worse}) == "b"
+    assert judge.worse_than_alone({"a": equal, "b": -worse}) == ""
+    assert judge.worse_than_alone({"a": equal[:1], "b": worse}) is None
+
+
 def test_judge_conditions_by_hand(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     judge = importlib.import_module("judge_conditions")

@@ -50,6 +50,18 @@ def test_a_good_record_is_no_credit_and_a_bad_one_is_forgotten():
     assert record_of([-3.0] * 500 + [0.0] * LAST) == 0.0
 
 
+def test_the_noise_is_that_of_the_result_where_it_is_told():
+    one = Forecast(mean=1.0, std=0.3, noise=0.4)
+    lost = one.log_density(2.0) - one.log_density(1.0)
+    assert lost == pytest.approx(-0.5 * (1.0 / 0.5) ** 2)  # 0.3² + 0.4² = 0.5²
+    by_default, known = (
+        Forecast(1.0, 0.3, noise).log_density(2.0) for noise in (0.4, 0.0)
+    )
+    assert one.log_density(2.0) == by_default
+    assert one.log_density(2.0, spread=0.0) == known
+    assert one.log_density(2.0, spread=0.4) == by_default
+
+
 def test_a_reading_that_is_known_to_be_coarse_says_little():
     both = Forecasts(others=Forecast(9.996, 0.138), alone=Forecast(9.991, 0.138))
     assert abs(both.score(5.0)) > 1.0
@@ -125,7 +137,8 @@ def test_forecasts_are_in_the_units_of_the_data():
     u = fitted.units
     assert u.to_site(mean)[0] >= u.knee
     assert found.mean == pytest.approx(u.shift + u.scale * mean[0])
-    assert found.std == pytest.approx(u.scale * np.sqrt(std[0] ** 2 + noise))
+    assert found.std == pytest.approx(u.scale * std[0])
+    assert found.noise == pytest.approx(u.scale * np.sqrt(noise))
 
 
 def test_a_normal_below_the_knee_is_widened_as_values_are():

@@ -25,6 +25,13 @@ def test_where_nothing_is_near_all_names_are_listed(given):
     assert "Known problems: ackley, griewank, levy, rastrigin." in str(caught.value)
 
 
+def test_a_name_is_not_suggested_in_its_own_place():
+    """As that of an installed record that cannot be loaded."""
+    with pytest.raises(UnknownNameError) as caught:
+        refuse_unknown("strategy", "beacon", ["beacon", "guide"])
+    assert str(caught.value).endswith("Known strategies: guide.")
+
+
 def test_one_family():
     family = [
         value

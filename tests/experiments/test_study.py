@@ -214,6 +214,13 @@ def test_a_wrong_condition_is_refused_with_what_there_is(condition, message):
         ({"grid": [{"variant": [["bold"]]}], "variants": {"bold": {}}}, "text or a"),
         ({"grid": [GRID], "variants": {"x": {"noise": float("nan")}}}, "finite"),
         ({"grid": [GRID], "variants": {"x": {"noise": {}}}}, "finite"),
+        (
+            {
+                "grid": [{"variant": "x", "method": ["ucb"], "settings": {"beta": 1}}],
+                "variants": {"x": {"method": "nei", "settings": {"beta": 2}}},
+            },
+            r"'x' says method, settings\.beta, and so does its \[\[grid\]\]",
+        ),
     ],
 )
 def test_a_malformed_study_is_refused(form, message):

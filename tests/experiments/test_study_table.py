@@ -97,6 +97,13 @@ def test_a_row_for_each_run_agent_and_evaluation(finished, frame):
     assert set(frame["run"]) == files
 
 
+def test_sites_that_exchange_in_every_round_say_so(finished, frame):
+    """A run record leaves it out."""
+    rows = read_study(finished).rows
+    assert {row.spec.get("exchange_interval") for row in rows} == {None}
+    assert set(frame["exchange_interval"]) == {1}
+
+
 def test_a_frame_says_what_the_run_says(finished, frame):
     for row in read_study(finished).rows:
         given = dict(row.spec)

@@ -194,7 +194,12 @@ def test_an_error_of_a_function_names_site_and_values(tmp_path):
         "    raise OSError('no disk')\n"
         "def h():\n"
         "    raise SystemExit(3)\n"
+        "def leaves():\n"
+        "    return gf.Tasks(gf.Space(x=gf.Float(0, 1)), [lambda v: exit(3)])\n"
     )
+    leaves = make_problem(f"{path}:leaves", streams=Streams(0))
+    with pytest.raises(DataError, match=r"failed at {'x': 0.5}: SystemExit: 3"):
+        leaves.tasks[0].evaluate(np.array([[0.5]]))
     problem = make_problem(f"{path}:f", streams=Streams(0))
     with pytest.raises(DataError, match=r"site-0 failed at {'x': 0.5}: KeyError: 'y'"):
         problem.tasks[0].evaluate(np.array([[0.5]]))

@@ -118,6 +118,13 @@ def test_paired_difference_without_spread_goes_by_the_signs():
     assert (single.mean, single.error, single.p) == (1.0, None, None)
 
 
+def test_differences_that_are_equal_up_to_rounding_have_no_spread():
+    lead = paired_difference({0: 0.3, 1: 0.4, 2: 0.5}, {0: 0.2, 1: 0.3, 2: 0.4})
+    assert lead.p == 0.25
+    none = paired_difference({0: 0.1 + 0.2, 1: 3.0}, {0: 0.3, 1: 3.0})
+    assert none.p == 1.0
+
+
 def test_holm_by_hand():
     # Times 4, 3, 2 and 1 in ascending order, never below the one before.
     found = holm([0.03, 0.01, 0.02, 0.5])

@@ -106,6 +106,34 @@ def test_the_told_spread_of_a_result_counts():
     assert agent.scores == (trial.basis.foretold.score(5.0, 0.5),)
 
 
+def test_who_tells_a_spread_has_forecasts_as_sharp_as_who_knows_the_noise():
+    """The common noise is no part of a result that has its own."""
+    knows, tells = agreeing(noise=1e-3), agreeing()
+    for trial in tells.trials:
+        tells.tell(trial.id, trial.value, std=1e-3)
+    for agent in (knows, tells):
+        assert agent.ask().basis.foretold.others.std < 0.1
+    trial = tells.ask()
+    assert trial.basis.foretold.alone.noise > 1e-3
+    off = trial.basis.foretold.alone.mean + 5.0 * trial.basis.foretold.alone.std
+    assert trial.basis.foretold.score(off, 1e-3) != trial.basis.foretold.score(off)
+    tells.tell(trial, off, std=1e-3)
+    assert tells.scores == (trial.basis.foretold.score(off, 1e-3),)
+
+
+def test_a_file_keeps_the_noise_and_one_without_it_is_read(tmp_path):
+    agent, path = agreeing(), tmp_path / "site.json"
+    trial = agent.ask()
+    agent.save(path)
+    assert gf.Agent.load(path).trials[-1].basis == trial.basis
+    form = json.loads(path.read_text())
+    noises = [f.pop("noise") for f in form["trials"][-1]["basis"]["foretold"].values()]
+    assert all(noise > 0.0 for noise in noises)
+    path.write_text(json.dumps(form))
+    others, _ = gf.Agent.load(path).trials[-1].basis.foretold
+    assert others == trial.basis.foretold.others._replace(noise=0.0)
+
+
 def test_another_federation_begins_without_a_record():
     agent = agreeing()
     trial = agent.ask()

@@ -19,6 +19,7 @@ from guidefbo.core.component import Components
 from guidefbo.core.errors import FedBOError, WireError
 from guidefbo.testing.codec import decode, encode
 from guidefbo.testing.generators import guidance_packets, optimum_uploads
+from guidefbo.wire import entries
 from guidefbo.wire.envelope import MAX_BYTES
 from guidefbo.wire.guide import MAX_SCORE, GuidancePacket, OptimumUpload
 
@@ -222,6 +223,14 @@ def test_python_floats_that_are_not_finite(bad):
         changed[name].flat[0] = bad
         with pytest.raises(WireError, match="finite"):
             GuidancePacket(components=Components(**changed))
+
+
+def test_what_is_no_number_is_in_no_box_and_no_spread():
+    """Messages of one's own are checked by these, whoever makes them."""
+    with pytest.raises(WireError, match="place must lie in the unit cube"):
+        entries.in_box(np.array([0.5, np.nan]), "place")
+    with pytest.raises(WireError, match="spread must be positive"):
+        entries.positive_spread(np.array([np.nan, 1.0]), False, "spread")
 
 
 def test_python_booleans_and_shapes():

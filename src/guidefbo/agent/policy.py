@@ -126,8 +126,11 @@ class Policy:
         found = self.side.forecasts(aimed, x)
         if found is None:
             return None
-        means, stds = fitted.units.normal_to_site(*np.transpose(found))
-        others, alone = map(Forecast, means.tolist(), stds.tolist())
+        means, stds, noises = np.transpose(found)
+        _, noises = fitted.units.normal_to_site(means, noises)
+        means, stds = fitted.units.normal_to_site(means, stds)
+        each = means.tolist(), stds.tolist(), noises.tolist()
+        others, alone = map(Forecast, *each)
         return Forecasts(others=others, alone=alone)
 
     @property

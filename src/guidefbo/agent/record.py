@@ -31,16 +31,19 @@ class Forecast(NamedTuple):
 
     mean: float
     std: float
-    """Its noise included."""
+    """Of the value, without noise."""
+    noise: float = 0.0
+    """Standard deviation of the noise of a result that is told none of its own."""
 
-    def log_density(self, value: float, spread: float = 0.0) -> float:
+    def log_density(self, value: float, spread: float | None = None) -> float:
         """Return the logarithm of its density at a value, up to a constant.
 
         Args:
             value: The result.
-            spread: A standard deviation of its own, where the site knows one.
+            spread: Standard deviation of its noise, where the site knows one.
         """
-        std = max(hypot(self.std, spread), SMALLEST_STD)
+        noise = self.noise if spread is None else spread
+        std = max(hypot(self.std, noise), SMALLEST_STD)
         z = (value - self.mean) / std
         return -log(std) - 0.5 * z * z
 
@@ -53,12 +56,12 @@ class Forecasts(NamedTuple):
     alone: Forecast
     """Of the likelier model of the own data alone."""
 
-    def score(self, value: float, spread: float = 0.0) -> float:
+    def score(self, value: float, spread: float | None = None) -> float:
         """Return by how much the others' was better: a logarithm of odds, bounded.
 
         Args:
             value: The result.
-            spread: A standard deviation of its own, where the site knows one.
+            spread: Standard deviation of its noise, where the site knows one.
         """
         others = self.others.log_density(value, spread)
         gain = others - self.alone.log_density(value, spread)

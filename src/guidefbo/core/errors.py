@@ -58,7 +58,8 @@ class FallbackWarning(UserWarning):
 
 def refuse_unknown(kind: str, name: str, known: Iterable[str]) -> NoReturn:
     """Raise `UnknownNameError` naming the nearest of the `known` names."""
-    names = sorted(known)
+    # A name may be known of something that cannot be used.
+    names = sorted(set(known) - {name})
     near = get_close_matches(str(name).lower(), names, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else ""
     first, *rest = kind.split(" ")

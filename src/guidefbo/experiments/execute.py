@@ -70,7 +70,7 @@ def execute(
             find_method(record)
         with given_code(files):
             return key, {"key": key, **MEASURES[measure](spec)}
-    except Exception as error:  # one run's failure is not the study's
+    except (Exception, SystemExit) as error:  # one run's failure is not the study's
         return key, failure(spec, f"{type(error).__name__}: {error}", _trace(error))
 
 
@@ -111,5 +111,5 @@ def _compare_tasks(spec: Mapping[str, Any]) -> dict[str, Any]:
 MEASURES = {"run": _run, "similarity": _compare_tasks}
 
 
-def _trace(error: Exception) -> str:
+def _trace(error: BaseException) -> str:
     return "".join(traceback.format_exception(error))

@@ -221,12 +221,25 @@ def _grid(item: Any, common: Table, variants: Mapping[str, Table]) -> Table:
     for name in as_list(own.get("variant", [])):
         if name not in variants:
             refuse_unknown("variant", str(name), variants)
+        _refuse_said_twice(own, str(name), variants[name])
     if not isinstance(own.get("name", ""), str):
         raise SettingsError(f"The name of a grid is a text, got {shown(own['name'])}.")
     _require_plain("The name of a grid", own.get("name", ""))
     settings = {**common.get("settings", {}), **own.get("settings", {})}
     grid = {**common, **own}
     return grid | {"settings": settings} if settings else grid
+
+
+def _refuse_said_twice(grid: Table, name: str, variant: Table) -> None:
+    """Refuse a variant that would overrule what its own grid says."""
+    fields = (set(grid) & set(variant)) - {"settings"}
+    settings = set(grid.get("settings", {})) & set(variant.get("settings", {}))
+    twice = sorted(fields | {f"settings.{key}" for key in settings})
+    if twice:
+        raise SettingsError(
+            f"Variant {name!r} says {', '.join(twice)}, and so does its [[grid]], "
+            "whose values would never be run. Say it in one of the two."
+        )
 
 
 def _variants(form: Any) -> Mapping[str, Table]:

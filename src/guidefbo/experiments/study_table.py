@@ -43,6 +43,8 @@ FIELDS = (
     *("dim", "num_agents", "num_initial", "num_rounds", "exchange_interval"),
 )
 """Fields of a run, in the order of their columns."""
+EXCHANGES = "exchange_interval"
+"""The field that is left out of a run where sites exchange in every round."""
 SETTING = "settings."
 """Before the name of a setting."""
 
@@ -187,7 +189,7 @@ class StudyTable:
         return {
             "variant": row.variant,
             "group": row.group,
-            **{name: row.spec.get(name) for name in FIELDS},
+            **{name: _field_of(row, name) for name in FIELDS},
             **{f"{SETTING}{name}": value for name, value in settings.items()},
         }
 
@@ -205,6 +207,11 @@ def require_evaluations(table: StudyTable) -> None:
             "in a study's folder, not in its pack. Name the folder that `guidefbo "
             "study run` wrote."
         )
+
+
+def _field_of(row: Row, name: str) -> Any:
+    value = row.spec.get(name)
+    return 1 if value is None and name == EXCHANGES else value
 
 
 def _settings_of(row: Row) -> dict[str, Any]:

@@ -142,7 +142,7 @@ class OwnTask:
     def _number(self, function: Function, values: dict[str, Any]) -> float:
         try:
             returned: Any = function(dict(values))
-        except Exception as error:  # whatever somebody's function may raise
+        except (Exception, SystemExit) as error:  # whatever a function may raise
             raise DataError(
                 f"The function of {self.name} failed at {values}: "
                 f"{type(error).__name__}: {error}"

@@ -12,6 +12,8 @@ from scipy.stats import wilcoxon
 EXACT_UP_TO = 50
 """Pairs up to which the distribution of the signed ranks is enumerated."""
 LEVEL_OF_SIGNIFICANCE = 0.05
+ROUNDING = 1e-12
+"""Differences of this size, relative to what is compared, are taken for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,19 +150,21 @@ def paired_difference(
 ) -> Difference | None:
     """Return ours minus theirs over the keys both have, None where there is none.
 
-    Where all differences are equal the t statistic has no spread to go by; the p-value
-    is then that of their signs.
+    Where all differences are equal, up to rounding, the t statistic has no spread to go
+    by; the p-value is then that of their signs.
     """
-    values = [ours[key] - theirs[key] for key in ours if key in theirs]
-    summary = summarise(values)
+    common = [key for key in ours if key in theirs]
+    summary = summarise([ours[key] - theirs[key] for key in common])
     if summary is None:
         return None
+    rounding = ROUNDING * max(max(abs(ours[k]), abs(theirs[k])) for k in common)
     p = None
-    if summary.error is not None and summary.error > 0.0:
+    if summary.error is not None and summary.error > rounding:
         t = abs(summary.mean) / summary.error
         p = 2.0 * float(stdtr(summary.count - 1, -t))
     elif summary.error is not None:
-        p = 1.0 if summary.mean == 0.0 else least_p(summary.count)
+        is_none = abs(summary.mean) <= rounding
+        p = 1.0 if is_none else least_p(summary.count)
     return Difference(mean=summary.mean, error=summary.error, pairs=summary.count, p=p)
 
 

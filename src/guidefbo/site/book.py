@@ -191,7 +191,7 @@ class Book:
         told = [
             (
                 trial.records[0].order,
-                trial.basis.foretold.score(trial.value, trial.std or 0.0),
+                trial.basis.foretold.score(trial.value, trial.std),
             )
             for trial in self.followed()
             if trial.basis is not None

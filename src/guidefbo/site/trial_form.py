@@ -154,10 +154,17 @@ def _foretold_from_form(form: Any) -> Forecasts | None:
         return None
     form = as_table(form, "forecasts")
     others, alone = (
-        Forecast(*_normal(as_table(form[name], "a forecast")))
-        for name in ("others", "alone")
+        _forecast(as_table(form[name], "a forecast")) for name in ("others", "alone")
     )
     return Forecasts(others=others, alone=alone)
+
+
+def _forecast(form: Mapping[str, Any]) -> Forecast:
+    # Older files have the noise in the standard deviation.
+    noise = form.get("noise", 0.0)
+    if not (is_finite_number(noise) and noise >= 0.0):
+        raise DataError(f"expected the noise of a result, got {shown(noise)}.")
+    return Forecast(*_normal(form), float(noise))
 
 
 def _normal(form: Mapping[str, Any]) -> tuple[float, float]:

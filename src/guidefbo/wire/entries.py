@@ -54,7 +54,8 @@ def array(value: Any, name: str, ndim: int) -> NDArray[np.float64]:
 
 def in_box(centers: Points | Values, name: str) -> None:
     """Refuse a centre outside the unit cube."""
-    if (centers < -BOX_SLACK).any() or (centers > 1.0 + BOX_SLACK).any():
+    # What is no number is in no box.
+    if not ((centers >= -BOX_SLACK) & (centers <= 1.0 + BOX_SLACK)).all():
         raise WireError(
             f"{name} must lie in the unit cube, got coordinates from "
             f"{centers.min():g} to {centers.max():g}."
@@ -71,7 +72,7 @@ def positive_spread(variances: NDArray[np.float64], is_full: bool, name: str) ->
     if is_full and not np.allclose(variances, np.swapaxes(variances, -1, -2), 1e-9):
         raise WireError(f"{name} must be a symmetric matrix, and it is not.")
     spread = np.linalg.eigvalsh(variances) if is_full else variances
-    if spread.min() < MIN_VARIANCE or spread.max() > MAX_VARIANCE:
+    if not ((spread >= MIN_VARIANCE) & (spread <= MAX_VARIANCE)).all():
         what = "positive definite, with eigenvalues" if is_full else "positive,"
         raise WireError(
             f"{name} must be {what} from {MIN_VARIANCE:g} to {MAX_VARIANCE:g}, got "

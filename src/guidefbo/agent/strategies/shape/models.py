@@ -101,10 +101,10 @@ class Candidate:
         return replace(self, model=replace(self.model, rest=replace(gp, hyper=hyper)))
 
     def foretells(self, x: Point) -> Forecast:
-        """Return what the model expects of a result at a point, noise included."""
+        """Return what the model expects of a result at a point."""
         mean, std = self.model.predict(x[None])
-        spread = np.sqrt(std**2 + self.model.rest.hyper.noise_variance)
-        return Forecast(float(mean[0]), float(spread[0]))
+        noise = np.sqrt(self.model.rest.hyper.noise_variance)
+        return Forecast(float(mean[0]), float(std[0]), float(noise))
 
     def on(self, gp: GaussianProcess) -> TrendPosterior:
         """Return the model conditioned on the data of a process, imagined ones too."""
