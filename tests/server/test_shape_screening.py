@@ -52,6 +52,16 @@ def test_honest_sites_stay():
     assert out <= 0.03 * 16 * 20
 
 
+@pytest.mark.parametrize(("num_sites", "share"), [(16, 1 / 8), (40, 1 / 25)])
+def test_where_sites_really_differ_some_honest_ones_go(num_sites, share):
+    """300 federations of 30 coefficients; the shares that the documents tell."""
+    rng = np.random.default_rng(7)
+    sites = rng.standard_normal((300, num_sites, 30))
+    out = [standing_out(b, np.full(b.shape, 1e-3)).mean() for b in sites]
+    error = np.std(out) / np.sqrt(len(out))
+    assert np.mean(out) == pytest.approx(share, abs=3.0 * error + 0.2 * share)
+
+
 @pytest.mark.parametrize("variance", [SHARPEST, 0.05])
 def test_liars_in_all_coefficients_are_left_out(variance):
     """And the honest hear what they would without them."""
