@@ -14,6 +14,7 @@ all functions of the level, has p < 0.05; that needs at least two seeds.
 import argparse
 import sys
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +30,8 @@ LEVELS = (1, 2, 3)
 TO_PLAIN = {1: 0.40, 2: 0.50, 3: 0.75}
 TO_ALONE = {1: 0.60, 2: 0.75, 3: 0.90}
 """Largest ratios that were aimed at, by level."""
+RULES = ("ucb", "nei")
+STRATEGIES = ("shape", "trend", "consensus", "guide", "placebo")
 RIVALS = ("consensus-ucb", "guide-ucb", "placebo-ucb")
 MOST_OF_TWELVE = 9
 """Functions of Level 3 on which each rival should be behind."""
@@ -100,9 +103,9 @@ def judgement(curves: Curves, study: str) -> list[str]:
         "Level 3 regrets are against the best points inside the box.",
         "",
     ]
-    for rule in ("ucb", "nei"):
+    for rule in RULES:
         lines += [*of_rule(curves, rule), ""]
-    lines += [*of_model(curves), "", *rounds_to_goal(curves)]
+    lines += [*over_plain(curves), "", *rounds_to_goal(curves)]
     return [*lines, "", "## Function by function", "", *by_function(curves)]
 
 
@@ -147,23 +150,24 @@ def of_rule(curves: Curves, rule: str) -> list[str]:
     return lines if found else [f"## `{ours}`", "", "No runs yet."]
 
 
-def of_model(curves: Curves) -> list[str]:
-    """Return what the model brings by itself, nothing exchanged."""
+def over_plain(curves: Curves) -> list[str]:
+    """Return the regret of every method over that of its plain rule."""
     lines = [
-        "## The same agents alone",
+        "## Every method over its plain rule",
         "",
         "| level | | seeds | ratio | lower on |",
         "|---|---|---:|---:|---:|",
     ]
-    for level in LEVELS:
-        for rule in ("ucb", "nei"):
-            ratios = log_ratios(curves, f"trend-{rule}", rule, level)
-            if ratios:
-                means = means_of(ratios)
-                lines.append(
-                    f"| {level} | `trend-{rule}` over `{rule}` | {num_seeds(ratios)} | "
-                    f"{shown(means)} | {int((means < 0.0).sum())} of {len(means)} |"
-                )
+    names = {cell.method for cell in curves}
+    for level, rule, strategy in product(LEVELS, RULES, STRATEGIES):
+        method = f"{strategy}-{rule}"
+        if method not in names or not (r := log_ratios(curves, method, rule, level)):
+            continue
+        means = means_of(r)
+        lines.append(
+            f"| {level} | `{method}` over `{rule}` | {num_seeds(r)} | {shown(means)} | "
+            f"{int((means < 0.0).sum())} of {len(means)} |"
+        )
     return lines
 
 
@@ -214,7 +218,7 @@ def rounds_to_goal(curves: Curves) -> list[str]:
         "|---|---|---:|---:|",
     ]
     for level in LEVELS:
-        for rule in ("ucb", "nei"):
+        for rule in RULES:
             rounds: list[float] = []
             last = 0
             for problem in sorted({cell.problem for cell in curves}):
