@@ -31,6 +31,7 @@ def study(**changes):
         ("communication", 12),
         ("runtime", 12 * 12 * 3),
         ("similarity", 12 * 3 * 10),
+        ("harm", (1 + 2) * 12 * 3),
         ("quick", 36),
         ("quick-12", 12 * 2 * 2 * 2),
     ],
