@@ -1,5 +1,8 @@
 """A host changes the space, and its sites follow: commands as people type them."""
 
+import json
+import shlex
+
 import pytest
 from tests.connect.real import Host, command
 from typer.testing import CliRunner
@@ -7,6 +10,7 @@ from typer.testing import CliRunner
 from guidefbo import Agent
 from guidefbo.cli.app import app
 from guidefbo.cli.speech import ALONE
+from guidefbo.core.space.form import fingerprint
 
 SPACE = """
 [parameters.heat]
@@ -89,3 +93,48 @@ def test_like_refuses_what_is_more_than_a_change(tmp_path):
     assert done.exit_code == 2
     assert "Only bounds and further options" in " ".join(done.stderr.split())
     assert Agent.load(file).setup.version == 1
+
+
+def choice(*options):
+    """Return the file of a space with a number and a choice of these options."""
+    return (
+        '[parameters.x]\ntype = "float"\nlow = 0\nhigh = 1\n'
+        f'[parameters.c]\ntype = "choice"\noptions = {json.dumps(options)}\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "added", "is_typed"),
+    [
+        (("none", 5, 10), 20, False),
+        ((1, "a"), 3, False),
+        (("1", "b"), True, False),
+        (("1", "b"), " c", False),
+        (("1", "b"), "two  spaces", False),
+        (("1", "b"), "c.", False),
+        (("1", "b"), "", False),
+        ((1, 2), "x", False),
+        ((True, 2), 3, False),
+        ((1, 2), 0.1, True),
+        (("none", 5), "5 mol", True),
+    ],
+)
+def test_the_command_that_is_told_leads_to_the_space_of_the_host(
+    options, added, is_typed, tmp_path
+):
+    host = Host(tmp_path / "host", space=choice(*options))
+    file, new = tmp_path / "site.json", tmp_path / "new.toml"
+    command("init", file, tmp_path / "host" / "space.toml", "--goal", "max")
+    new.write_text(choice(*options, added))
+    said = host("federation", "change", "reaction", new).splitlines()[-1]
+    told = said.removeprefix("each of them: ").removesuffix(", then guidefbo sync FILE")
+    told = told.removesuffix(", with the host's file")
+    places = {"FILE": str(file), "SPACE.toml": str(new)}
+    words = [places.get(word, word) for word in shlex.split(told)[1:]]
+    assert ("--like" not in words) == is_typed
+    command(*words)
+    changed = Agent.load(file).space
+    command("init", tmp_path / "other.json", new, "--goal", "max")
+    assert fingerprint(changed) == fingerprint(
+        Agent.load(tmp_path / "other.json").space
+    )

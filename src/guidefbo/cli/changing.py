@@ -8,7 +8,7 @@ from guidefbo.cli.reading import read_number, read_values
 from guidefbo.cli.space_file import read_space
 from guidefbo.core.checks import shown
 from guidefbo.core.errors import SettingsError
-from guidefbo.core.space.changes import Step
+from guidefbo.core.space.changes import Step, takes_numbers
 from guidefbo.core.space.parameters import Choice
 from guidefbo.core.space.space import Space
 from guidefbo.site.agent import Agent
@@ -96,7 +96,7 @@ def _new_option(text: str, name: str, space: Space) -> Any:
     """Return an option of the kind that the others are."""
     parameter = space.parameters.get(name)
     options = parameter.options if isinstance(parameter, Choice) else ()
-    is_number = bool(options) and not any(isinstance(o, str | bool) for o in options)
+    is_number = bool(options) and takes_numbers(options)
     return read_number(text, "an option") if is_number else text
 
 

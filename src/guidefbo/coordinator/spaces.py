@@ -20,6 +20,8 @@ from guidefbo.core.space.space import Space
 LONGEST = 400
 """Most characters of a difference, and of a command, in one sentence: a site shows
 only so much of what another side says."""
+LIKE = "guidefbo change FILE --like SPACE.toml, with the host's file"
+"""What a site does where the options of the command cannot say it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +59,7 @@ def change_space(
     with store.writing() as connection:
         found = find_federation(connection, name, lock=True)
         old = space_from_form(found.space)
-        lines, step = difference(old, space), Step.between(old, space)
+        lines, command = difference(old, space), _command(old, space)
         if not lines:
             raise SettingsError(f"The space of {name} is this one already.")
         everybody = members.list_members(connection, name)
@@ -74,7 +76,7 @@ def change_space(
     return Changed(
         federation=changed,
         lines=lines,
-        command=_command(step),
+        command=command,
         former=found.terms.space,
         affected=[member.name for member in everybody if member.state == JOINED],
         num_retired=sum(member.speaks for member in everybody),
@@ -110,11 +112,15 @@ def what_changed(federation: Federation, space: str | None) -> str | None:
     said = "; ".join(difference(known[-1], now))
     if len(said) > LONGEST // 2:
         said = f"{said[: LONGEST // 2]}..."
-    command = _command(Step.between(known[-1], now))
+    command = _command(known[-1], now)
     if len(command) > LONGEST // 2:
-        command = "guidefbo change FILE --like SPACE.toml, with the host's file"
+        command = LIKE
     return f"the search space was changed ({said}); results stay: {command}"
 
 
-def _command(step: Step) -> str:
+def _command(old: Space, new: Space) -> str:
+    """Return the command that makes the same change at a site."""
+    step = Step.between(old, new)
+    if not step.can_be_typed(old):
+        return LIKE
     return " ".join(["guidefbo change FILE", *step.words])

@@ -57,6 +57,15 @@ def changed(
     return new.subject_to(*space.constraints) if space.constraints else new
 
 
+def takes_numbers(options: Sequence[Any]) -> bool:
+    """Whether a further option of a choice is read as a number: all options are.
+
+    >>> takes_numbers([5, 10]), takes_numbers(["none", 5]), takes_numbers([True, 5])
+    (True, False, False)
+    """
+    return not any(isinstance(option, str | bool) for option in options)
+
+
 def _names(space: Space, *kinds: type[Parameter]) -> list[str]:
     return [name for name, p in space.parameters.items() if isinstance(p, kinds)]
 
@@ -115,6 +124,36 @@ class Step:
             for name, more in self.options.items()
             for option in more
         ]
+
+    def can_be_typed(self, space: Space) -> bool:
+        """Whether `guidefbo change` reads the words as this very step.
+
+        Args:
+            space: The space that the step begins at.
+        """
+        names = [*self.bounds, *self.options]
+        return all(map(_is_kept, names)) and all(
+            _is_read_back(option, space.parameters[name])
+            for name, more in self.options.items()
+            for option in more
+        )
+
+
+def _is_read_back(option: Any, parameter: Parameter) -> bool:
+    """Whether an option, written out, is read as itself among those of a choice."""
+    if not isinstance(parameter, Choice):
+        return False
+    if takes_numbers(parameter.options):
+        return takes_numbers([option]) and float(str(option)) == option
+    return isinstance(option, str) and bool(option) and _is_kept(option)
+
+
+def _is_kept(text: str) -> bool:
+    """Whether a sentence with a text at its end is shown as it is.
+
+    Spaces in a row become one there, and a full stop is taken for the sentence's own.
+    """
+    return text == " ".join(text.split()) and not text.endswith(".")
 
 
 def _exact(number: float) -> str:
