@@ -15,9 +15,11 @@ from dataclasses import replace
 import pytest
 from tests.connect.answerer import SPACE, Answerer, Refused, measure, serving, tell_some
 from tests.connect.real import command
+from typer.testing import CliRunner
 
 import guidefbo as gf
 from guidefbo import Agent
+from guidefbo.cli.app import app
 from guidefbo.connect.errors import (
     ForeignAnswerError,
     LinkError,
@@ -76,6 +78,29 @@ def test_join_creates_the_agent_of_the_federation(coordinator, tmp_path):
     with pytest.raises(SettingsError, match="is linked to"):
         connect(file, "https://elsewhere:1")
     assert connect(file, where).facts == link.facts
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--group", "no-such-group"), "Cannot give the group 'no-such-group'"),
+        (("--initial", "0"), "initial must be a whole number of at least 1, got 0"),
+        (("--noise", "-1"), "noise must be a finite standard deviation"),
+        (("--seed", "-1"), "seed must be a whole number of at least 0, got -1"),
+    ],
+)
+def test_a_join_with_a_wish_that_cannot_be_met_uses_nothing_up(
+    coordinator, tmp_path, words, said
+):
+    file = tmp_path / "site.json"
+    with serving(coordinator) as where:
+        call = ["join", where, "--code", coordinator.invite("north"), str(file)]
+        done = CliRunner().invoke(app, [*call, *words])
+        assert done.exit_code == 2
+        assert said in " ".join(done.stderr.split())
+        assert coordinator.seen == []
+        assert list(tmp_path.iterdir()) == []
+        assert "as north" in command(*call)
 
 
 def test_sites_that_share_a_seed_ask_questions_of_their_own(tmp_path):

@@ -6,6 +6,7 @@ never lost to a crash or a cut line.
 """
 
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -28,7 +29,10 @@ from guidefbo.core.checks import MAX_AGENTS, is_plain_text, shown
 from guidefbo.core.errors import FedBOError, SettingsError
 from guidefbo.core.files import OutputError
 from guidefbo.core.space.form import fingerprint, space_from_form
+from guidefbo.core.space.parameters import Float
+from guidefbo.core.space.space import Space
 from guidefbo.site.agent import Agent
+from guidefbo.site.setup import Setup
 from guidefbo.wire.envelope import MAX_SEQUENCE, Terms
 from guidefbo.wire.keys import SigningKey, require_public
 from guidefbo.wire.letter import JOIN, seal
@@ -104,6 +108,10 @@ def join(
             f"{places.file}, with --anyway where its coordinator does not confirm it."
         )
     own = Agent.load(places.file) if places.file.exists() else None
+    # Before anything is kept, and before the code is used.
+    _check_wishes(wish)
+    if wish.group is not None:
+        _check_group(places, wish.group)
     way = Way(where=where, ca=wish.ca, patience=wish.patience)
     transport = way.open()
     mailbox = Mailbox.make(places.mail)
@@ -145,10 +153,35 @@ def share(places: Places, group: str) -> None:
         for path in places.mail.iterdir():
             path.chmod(0o660)
     except (OSError, LookupError) as error:
-        raise OutputError(
-            f"Cannot give the group {group!r} the mailbox {places.mail}: {error}. Is "
-            "there such a group, and are you in it?"
-        ) from error
+        raise _not_given(places, group, error) from error
+
+
+def _check_group(places: Places, group: str) -> None:
+    """Refuse a group to which a file that stands beside the agent's cannot be given."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=places.file.parent) as probe:
+            shutil.chown(probe.name, group=group)
+    except (OSError, LookupError) as error:
+        raise _not_given(places, group, error) from error
+
+
+def _not_given(places: Places, group: str, error: Exception) -> OutputError:
+    return OutputError(
+        f"Cannot give the group {group!r} the mailbox {places.mail}: {error}. Is "
+        "there such a group, and are you in it?"
+    )
+
+
+def _check_wishes(wish: Joining) -> None:
+    """Refuse what no new agent can have, whatever the federation's space is."""
+    Setup(
+        space=Space(x=Float(0, 1)),
+        goal="max",
+        seed=0 if wish.seed is None else wish.seed,
+        noise=wish.noise,
+        initial=wish.initial,
+        knows_method=False,
+    )
 
 
 def _letter(wish: Joining, where: str, mailbox: Mailbox, own: Agent | None) -> Post:
