@@ -103,6 +103,21 @@ def test_a_join_with_a_wish_that_cannot_be_met_uses_nothing_up(
         assert "as north" in command(*call)
 
 
+def test_an_agent_of_another_strategy_is_told_which_is_whose(coordinator, tmp_path):
+    file = tmp_path / "site.json"
+    Agent(SPACE, goal="max", method="guide-ucb").save(file)
+    with serving(coordinator) as where:
+        words = "it is of the strategy 'guide', and this federation uses 'shape'"
+        with pytest.raises(LinkError, match=words):
+            connect(file, where, code=coordinator.invite("a"))
+        other = tmp_path / "other.json"
+        Agent(SPACE, goal="max", method="shape-ucb").save(other)
+        coordinator.terms = replace(coordinator.terms, strategy_version=1)
+        words = "it is of version 2 of shape, and the federation has version 1: use"
+        with pytest.raises(LinkError, match=words):
+            connect(other, where, code=coordinator.invite("b"))
+
+
 def test_sites_that_share_a_seed_ask_questions_of_their_own(tmp_path):
     """What all draw alike hangs on the seed, what each draws for itself does not."""
     coordinator = Answerer(method="fts")
@@ -526,7 +541,7 @@ def test_an_agent_that_exists_is_attached_if_it_fits(coordinator, tmp_path):
     ("space", "method", "error", "sentence"),
     [
         (gf.Space(dose=gf.Float(0, 1)), "shape-ucb", RefusedError, "another one"),
-        (SPACE, "guide-ucb", LinkError, "strategy 'shape'"),
+        (SPACE, "guide-ucb", LinkError, "strategy 'guide', and"),
     ],
 )
 def test_an_agent_that_does_not_fit_stays_as_it_is(

@@ -292,13 +292,13 @@ def _fit(
     """Return the agent of the site, the one that is there or a new one."""
     if own is not None:
         own_terms = own.setup.terms
-        expected = Terms(
+        known = Terms(
             federation=terms.federation,
             space=own_terms.space,
             strategy=own_terms.strategy,
             strategy_version=own_terms.strategy_version,
         )
-        difference = expected.difference(terms)
+        difference = terms.difference(known, here="the federation")
         shared = payload.get("seed")
         if difference is None and shared not in (None, own.setup.seed):
             difference = (

@@ -64,8 +64,13 @@ class Terms:
             _check_name(name, getattr(self, name))
         _check_number("strategy_version", self.strategy_version, 1)
 
-    def difference(self, other: "Terms") -> str | None:
-        """Return in one sentence how another's terms differ, None where they agree."""
+    def difference(self, other: "Terms", *, here: str = "this side") -> str | None:
+        """Return in one sentence how another's terms differ, None where they agree.
+
+        Args:
+            other: Those that do not fit.
+            here: Whose terms these are.
+        """
         if self.federation != other.federation:
             return (
                 f"it is of the federation {other.federation!r}, and this is "
@@ -79,8 +84,8 @@ class Terms:
         if self.strategy_version != other.strategy_version:
             return (
                 f"it is of version {other.strategy_version} of {self.strategy}, and "
-                f"this side has version {self.strategy_version}: use the same guidefbo "
-                "on both sides"
+                f"{here} has version {self.strategy_version}: use the same guidefbo on "
+                "both sides"
             )
         if self.space != other.space:
             return (
