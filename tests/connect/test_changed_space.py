@@ -138,3 +138,33 @@ def test_the_command_that_is_told_leads_to_the_space_of_the_host(
     assert fingerprint(changed) == fingerprint(
         Agent.load(tmp_path / "other.json").space
     )
+
+
+def test_commands_can_be_copied_whatever_things_are_called(tmp_path):
+    space = '[parameters."flow rate"]\ntype = "float"\nlow = 0.1\nhigh = 10\n'
+    space += '[parameters.PROFILE]\ntype = "int"\nlow = 1\nhigh = 9\n'
+    host = Host(tmp_path / "host", space=space)
+    new = tmp_path / "new.toml"
+    new.write_text(space.replace("high = 10", "high = 20").replace("= 9", "= 8"))
+    file, late = tmp_path / "my site.json", tmp_path / "a late one.json"
+    command("init", late, tmp_path / "host" / "space.toml", "--goal", "max")
+    told = "change '{}' --bounds 'flow rate=0.1,20' --bounds PROFILE=1,8"
+    with host.serving() as where:
+        command("join", where, "--code", host.invite("a"), file)
+        command("tell", file, "flow rate=1,PROFILE=2", 1)
+        command("sync", file)
+        host("federation", "change", "reaction", new)
+        assert told.format(file) in command("sync", "--mail-only", file)
+        assert told.format(file) in command("sync", file)
+        command("tell", file, "flow rate=2,PROFILE=2", 1)
+        refused = CliRunner().invoke(app, ["sync", str(file)])
+        assert told.format(file) in " ".join(refused.stderr.split())
+        refused = CliRunner().invoke(app, ["sync", "--mail-only", str(file)])
+        assert refused.exit_code == 2
+        assert told.format(file) in " ".join(refused.stderr.split())
+        words = ["join", where, "--code", host.invite("b"), str(late)]
+        refused = CliRunner().invoke(app, words)
+        assert told.format(late) in " ".join(refused.stderr.split())
+        said = refused.stderr.split("guidefbo change")[1].strip().removesuffix(".")
+        command("change", *shlex.split(said))
+        command(*words)

@@ -1,5 +1,7 @@
 """`guidefbo join` and `guidefbo sync`: what they do and what they say."""
 
+import re
+import shlex
 import signal
 import threading
 from collections.abc import Generator
@@ -25,23 +27,55 @@ if TYPE_CHECKING:
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 """Seconds of each unit of time."""
+TOLD = re.compile(r"\bguidefbo (change|audit) FILE ")
+"""Beginnings of the commands that other parts of the package tell."""
 SPREAD = 0.1
 """Share of the interval by which sites are kept from coming all at once."""
 
 
 @contextmanager
-def offline_means_alone() -> Generator[None, None, None]:
-    """Turn a coordinator that is not reached into a sentence and exit code 3."""
+def offline_means_alone(file: Path) -> Generator[None, None, None]:
+    """Turn a coordinator that is not reached into a sentence and exit code 3.
+
+    Args:
+        file: The agent's file, which commands in that sentence name.
+    """
     try:
         yield
     except OfflineError as error:
         notice(str(error))
         raise typer.Exit(ALONE) from error
     except RefusedError as error:
-        if not error.is_passing:
-            raise
-        notice(str(error))
+        named = _refusal_with_file(error, file)
+        if not named.is_passing:
+            raise named from error
+        notice(str(named))
         raise typer.Exit(ALONE) from error
+
+
+def with_file(text: str, file: Path) -> str:
+    """Return a text whose commands name the agent's file, quoted for a shell.
+
+    >>> with_file("say guidefbo change FILE --bounds PROFILE=0,1", Path("my site.json"))
+    "say guidefbo change 'my site.json' --bounds PROFILE=0,1"
+
+    Args:
+        text: What another part of the package says, with FILE for the file.
+        file: The agent's file.
+    """
+    quoted = shlex.quote(str(file))
+    return TOLD.sub(lambda found: f"guidefbo {found[1]} {quoted} ", text)
+
+
+def _refusal_with_file(error: RefusedError, file: Path) -> RefusedError:
+    """Return a refusal whose commands name the agent's file."""
+    return RefusedError(
+        error.code,
+        with_file(error.sentence, file),
+        retry_after=error.retry_after,
+        is_signed=error.is_signed,
+        is_verified=error.is_verified,
+    )
 
 
 def joined_lines(joined: Joined, file: Path) -> list[str]:
@@ -69,7 +103,7 @@ def sync_once(
 ) -> bool:
     """Exchange once and say what happened; return whether there was an answer."""
     if mail_only:
-        with offline_means_alone():
+        with offline_means_alone(file):
             return _move_once(file, patience, wait)
     return _sync_once(file, patience, wait).is_online
 
@@ -80,12 +114,12 @@ def _sync_once(file: Path, patience: float, wait: float) -> "Synced":
     synced = Link(file, patience=patience).sync(wait=wait, notice=notice)
     if synced.trouble is not None:
         first, *rest = synced.lines()
-        notice(first.replace("FILE", str(file)))
+        notice(with_file(first, file))
         lines = rest
     else:
         lines = synced.lines()
     for line in lines:
-        typer.echo(line.replace("FILE", str(file)))
+        typer.echo(with_file(line, file))
     return synced
 
 
@@ -100,7 +134,7 @@ def sync_before(file: Path, wait: float) -> None:
         notice(f"{error} The question is asked with what the agent holds.")
         return
     # The points are the command's result, so this is said beside them.
-    notice("; ".join(synced.lines()).replace("FILE", str(file)))
+    notice(with_file("; ".join(synced.lines()), file))
 
 
 def _move_once(file: Path, patience: float, wait: float) -> bool:
@@ -108,7 +142,7 @@ def _move_once(file: Path, patience: float, wait: float) -> bool:
 
     moved = move(Places.of(file), patience=patience, wait=wait, notice=notice)
     for line in moved.lines():
-        typer.echo(line)
+        typer.echo(with_file(line, file))
     return moved.is_answered
 
 
@@ -146,11 +180,15 @@ def _attempt(file: Path, mail_only: bool, patience: float, wait: float) -> float
         if not mail_only:
             return _sync_once(file, patience, wait).retry_after or 0.0
         _move_once(file, patience, wait)
-    except (OfflineError, RefusedError) as error:
-        if isinstance(error, RefusedError) and not error.is_passing:
-            raise
+    except OfflineError as error:
         notice(str(error))
         return error.retry_after or 0.0
+    except RefusedError as error:
+        named = _refusal_with_file(error, file)
+        if not named.is_passing:
+            raise named from error
+        notice(str(named))
+        return named.retry_after or 0.0
     except ForeignAnswerError as error:
         notice(str(error))
     except (LockedError, OutputError) as error:

@@ -135,7 +135,7 @@ def join(
             initial=initial,
             patience=patience,
         )
-        with offline_means_alone():
+        with offline_means_alone(file):
             joined = join_federation(wish, notice=notice)
         if joined is None:
             notice(
@@ -228,7 +228,7 @@ def rotate(file: File, patience: Patience = 2.0, wait: Wait = 30.0) -> None:
         from guidefbo.connect.link import Link
 
         link = Link(file, patience=patience)
-        with offline_means_alone():
+        with offline_means_alone(file):
             is_changed = link.rotate(wait=wait, notice=notice)
         if not is_changed:
             notice("your letter is in the folder; the answer has not come yet.")
@@ -267,7 +267,7 @@ def leave(
         from guidefbo.connect.link import Link
 
         link = Link(file, patience=patience)
-        with offline_means_alone():
+        with offline_means_alone(file):
             left = link.leave(forget=forget, anyway=anyway, wait=wait, notice=notice)
         if left is None:
             notice("your letter is in the folder; the answer has not come yet.")

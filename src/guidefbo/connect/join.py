@@ -5,6 +5,7 @@ leaves, and until the site has joined the same letter is sent again, so that a c
 never lost to a crash or a cut line.
 """
 
+import shlex
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -105,7 +106,8 @@ def join(
         raise LinkError(
             f"{places.file} is linked as {link.site!r} to the federation "
             f"{link.federation!r} at {link.where}. Leave it first: guidefbo leave "
-            f"{places.file}, with --anyway where its coordinator does not confirm it."
+            f"{shlex.quote(str(places.file))}, with --anyway where its coordinator "
+            "does not confirm it."
         )
     own = Agent.load(places.file) if places.file.exists() else None
     # Before anything is kept, and before the code is used.

@@ -5,6 +5,7 @@ takes nothing of the site any more. A refusal over HTTP is not signed: anybody o
 way could have said it, so that somebody at the site has to decide.
 """
 
+import shlex
 from dataclasses import dataclass
 
 from guidefbo.connect.errors import RefusedError
@@ -104,8 +105,8 @@ def _with_a_way(error: RefusedError, places: Places) -> RefusedError:
     return RefusedError(
         error.code,
         f"{error.sentence}{why} This site has not left. If the host says the same, or "
-        f"to leave without a confirmation: guidefbo leave {places.file} --anyway, in "
-        "Python leave(anyway=True).",
+        "to leave without a confirmation: guidefbo leave "
+        f"{shlex.quote(str(places.file))} --anyway, in Python leave(anyway=True).",
         retry_after=error.retry_after,
         is_signed=error.is_signed,
     )

@@ -1,6 +1,7 @@
 """`gf.connect` and `Link`: an agent and its coordinator."""
 
 import os
+import shlex
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -302,8 +303,8 @@ class Link:
                 f"{self._places.file} is the site {setup.site!r} in "
                 f"{setup.federation!r}, and its link says {self._file.site!r} in "
                 f"{self._file.federation!r}. Bring them together: guidefbo rename "
-                f"{self._places.file} --site {self._file.site} --federation "
-                f"{self._file.federation}"
+                f"{shlex.quote(str(self._places.file))} --site {self._file.site} "
+                f"--federation {self._file.federation}"
             )
         return agent
 

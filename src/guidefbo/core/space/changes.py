@@ -114,9 +114,9 @@ class Step:
 
     @property
     def words(self) -> list[str]:
-        """The options of `guidefbo change` that take it."""
+        """The options of `guidefbo change` that take it, quoted for a shell."""
         words = [
-            f"--bounds {name}={_exact(low)},{_exact(high)}"
+            f"--bounds {shlex.quote(f'{name}={_exact(low)},{_exact(high)}')}"
             for name, (low, high) in self.bounds.items()
         ]
         return words + [
