@@ -65,6 +65,8 @@ def test_a_change_reaches_the_sites_and_they_exchange_again(host, tmp_path):
         assert done.exit_code == ALONE
         told = " ".join(done.stderr.split())
         assert "heat: high 120 -> 130; drug: options a, b -> a, b, c" in told
+        # Only the command that it says makes the next one succeed.
+        assert "nothing is lost: the agent works on\n" in done.stdout
         # It asks as before meanwhile.
         command("ask", south)
 

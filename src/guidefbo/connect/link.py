@@ -39,6 +39,8 @@ class Synced:
     """What the agent holds now, None where it was not looked at."""
     trouble: str | None = None
     """Why the coordinator was not reached, or what it refused."""
+    is_for_the_site: bool = False
+    """Whether the site has to do something before an exchange can succeed again."""
     is_waiting: bool = False
     """Whether a newer upload waits for somebody to look at it."""
     retry_after: float | None = None
@@ -57,9 +59,8 @@ class Synced:
         lines: list[str] = []
         if self.trouble is not None:
             lines.append(f"not synchronised: {self.trouble}")
-            lines.append(
-                "nothing is lost: the agent works on, the next sync catches up"
-            )
+            later = "" if self.is_for_the_site else ", the next sync catches up"
+            lines.append(f"nothing is lost: the agent works on{later}")
         elif self.moved is not None:
             lines += self.moved.lines()
         if self.is_waiting:
@@ -120,7 +121,7 @@ class Link:
         is_waiting = False
         if self._file.speaks:
             is_waiting = not self.post(is_looked_at=not self._file.needs_confirmation)
-        moved, trouble, retry_after = None, None, None
+        moved, trouble, retry_after, is_for_the_site = None, None, None, False
         try:
             if self._places.next_key.exists() and not self.rotate(wait=wait):
                 moved = Moved(is_answered=False)  # one letter after the other
@@ -132,12 +133,14 @@ class Link:
             if not (error.is_passing or error.is_for_the_site):
                 raise
             trouble, retry_after = str(error), error.retry_after
+            is_for_the_site = error.is_for_the_site
         self._renew()
         guidance = self.take(wait=wait, notice=notice)
         return Synced(
             moved=moved,
             guidance=guidance,
             trouble=trouble,
+            is_for_the_site=is_for_the_site,
             is_waiting=is_waiting,
             retry_after=retry_after,
         )
