@@ -80,6 +80,19 @@ def test_join_creates_the_agent_of_the_federation(coordinator, tmp_path):
     assert connect(file, where).facts == link.facts
 
 
+def test_corrections_are_counted_and_said_to_be(coordinator, tmp_path):
+    with serving(coordinator) as where:
+        link = connect(tmp_path / "a.json", where, code=coordinator.invite("a"))
+        tell_some(link.places.file, 5)
+        with Agent.update(link.places.file) as agent:
+            agent.tell(1, 0.5)
+        counted = "6 results and corrections"
+        assert f"learnt from {counted}\n" in command("sync", link.places.file)
+    said = command("audit", link.places.file)
+    assert f"ready to leave: made after {counted}\n" in said
+    assert f"    made after {counted}; " in said
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

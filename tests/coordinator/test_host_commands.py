@@ -60,9 +60,9 @@ def test_an_evening_of_a_host(folder):
     assert "reaction  open   guide-ucb  max   1      1        1" in do(
         "federation", "list"
     )
-    assert re.search(
-        r"north +joined +site +12 +1 +20", do("federation", "sites", "reaction")
-    )
+    listed = do("federation", "sites", "reaction")
+    assert re.search(r"site +state +role +results and corrections +uploads", listed)
+    assert re.search(r"north +joined +site +12 +1 +20", listed)
     assert do("federation", "key").strip() == world.public_key
     token = do("federation", "reader", "reaction", "board").strip()
     assert len(token) > 30

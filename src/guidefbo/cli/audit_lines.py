@@ -72,7 +72,8 @@ def _describe(entry: Entry, setup: Setup | None) -> tuple[str, list[str]]:
     words = [str(line) for line in given]
     match entry.event:
         case "ready":
-            return f"ready to leave: made after {fields.get('sequence')} results", words
+            told = f"{fields.get('sequence')} results and corrections"
+            return f"ready to leave: made after {told}", words
         case "left":
             return _left(fields, words, setup)
         case "undelivered":

@@ -163,7 +163,8 @@ def sites(name: Name, store: StoreOption = None) -> None:
     with _opened(store) as (host, opened):
         from guidefbo.coordinator.pages import describe_sites
 
-        header = ("site", "state", "role", "results", "uploads", "last heard of")
+        told = "results and corrections"
+        header = ("site", "state", "role", told, "uploads", "last heard of")
         found = describe_sites(host.overview(opened, name))["sites"]
         rows = [
             (

@@ -48,7 +48,9 @@ class Moved:
             return ["the letter is in the folder; its answer has not come yet"]
         up = "nothing new to hand over"
         if self.sent is not None:
-            up = f"handed over: what was learnt from {self.sent} results"
+            # A correction is counted like a result.
+            told = f"{self.sent} results and corrections"
+            up = f"handed over: what was learnt from {told}"
         down = "took a new packet" if self.has_packet else f"no packet: {self.reason}"
         count = self.num_uploads
         lines = [up, down if count is None else f"{down} (uploads there: {count})"]

@@ -21,8 +21,11 @@ def upload_words(text: str, setup: Setup) -> list[str]:
         message = read(data, strategy.messages[0], UploadHead)
     except WireError as error:
         return [f"it cannot be read here: {error}"]
-    first = f"made after {message.head.sequence} results; {_size(data)}"
-    return [first, *_lines(strategy, 0, message.body, setup)]
+    told = f"{message.head.sequence} results and corrections"
+    return [
+        f"made after {told}; {_size(data)}",
+        *_lines(strategy, 0, message.body, setup),
+    ]
 
 
 def packet_words(text: str, setup: Setup) -> list[str]:
@@ -37,8 +40,8 @@ def packet_words(text: str, setup: Setup) -> list[str]:
         return [f"it cannot be read here: {error}"]
     head = message.head
     first = (
-        f"made of {head.num_uploads} uploads, yours of {head.answers} results among "
-        f"them; {_size(data)}"
+        f"made of {head.num_uploads} uploads, yours of {head.answers} results and "
+        f"corrections among them; {_size(data)}"
     )
     return [first, *_lines(strategy, 1, message.body, setup)]
 

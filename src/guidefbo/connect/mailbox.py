@@ -32,7 +32,7 @@ class Outgoing:
     """An upload that is ready to leave."""
 
     sequence: int
-    """How many results had been told when it was made."""
+    """How many results and corrections had been told when it was made."""
     upload: str
     """The strategy's message."""
     words: list[str]

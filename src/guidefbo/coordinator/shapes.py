@@ -180,7 +180,9 @@ SITES = _object(
                     "name": NAME,
                     "state": {"type": "string", "enum": ["joined", "left", "revoked"]},
                     "role": {"type": "string"},
-                    "sequence": _or_null("integer", "results behind its upload"),
+                    "sequence": _or_null(
+                        "integer", "results and corrections behind its upload"
+                    ),
                     "num_uploads": {"type": "integer"},
                     "seen": {"type": "string", "format": "date-time"},
                 }

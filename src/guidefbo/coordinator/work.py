@@ -277,8 +277,8 @@ def _take(
     if former is not None and sequence < former:
         raise Refusal(
             "older",
-            f"The upload was made of {sequence} results, and one of {former} is here "
-            "already. Was the site's file replaced by an older copy?",
+            f"The upload was made of {sequence} results and corrections, and one of "
+            f"{former} is here already. Was the site's file replaced by an older copy?",
         )
     if sequence == former and members.newest_upload(connection, member) == upload:
         return member
