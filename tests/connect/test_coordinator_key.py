@@ -49,6 +49,12 @@ def test_sites_follow_to_a_new_key_and_say_so(tmp_path):
         late = joined(host, where, tmp_path / "late", "b", coordinator_key=old)
         assert late.facts.coordinator_key == last
         assert late.sync().is_online
+        words = ["--coordinator-key", old, "--code", host.invite("c")]
+        said = command("join", where, *words, tmp_path / "c.json")
+        assert f"its old one vouches for it; the host can confirm it: {last}\n" in said
+        words = ["--coordinator-key", last, "--code", host.invite("d")]
+        said = command("join", where, *words, tmp_path / "d.json")
+        assert "vouches" not in said
 
 
 def test_the_same_through_a_folder_also_for_a_refusal(tmp_path):

@@ -15,6 +15,7 @@ import typer
 
 from guidefbo.cli.opened import command
 from guidefbo.cli.speech import ALONE, notice
+from guidefbo.connect.courier import new_key_line
 from guidefbo.connect.errors import ForeignAnswerError, OfflineError, RefusedError
 from guidefbo.connect.join import Joined
 from guidefbo.connect.places import Places
@@ -87,6 +88,7 @@ def joined_lines(joined: Joined, file: Path) -> list[str]:
     lines += [
         f"coordinator: {link.where}",
         f"its public key, which the host can confirm: {link.coordinator_key}",
+        *([] if joined.new_key is None else [new_key_line(joined.new_key)]),
         f"files: {places.link}, {places.key} (keep it secret), {places.mail}",
     ]
     if link.min_sites > 1:

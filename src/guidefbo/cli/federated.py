@@ -59,8 +59,9 @@ def join(
         str | None,
         typer.Option(
             help="The coordinator's public key, if the host gave it to you: another "
-            "one is refused from the first word. Without it the key that answers is "
-            "kept, and another one is refused from then on."
+            "one is refused from the beginning, unless this one vouches for it, as "
+            "after guidefbo federation key --rotate. Without it the key that answers "
+            "is kept, and the same holds from then on."
         ),
     ] = None,
     ca: Annotated[

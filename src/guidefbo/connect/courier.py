@@ -25,6 +25,14 @@ from guidefbo.wire.letter import seal
 EXCHANGE = "exchange"
 
 
+def new_key_line(key: str) -> str:
+    """Return what a site reads where its coordinator has changed its key."""
+    return (
+        "the coordinator has a new key, and its old one vouches for it; the host can "
+        f"confirm it: {key}"
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
     """What one exchange moved."""
@@ -55,10 +63,7 @@ class Moved:
         count = self.num_uploads
         lines = [up, down if count is None else f"{down} (uploads there: {count})"]
         if self.new_key is not None:
-            lines.append(
-                "the coordinator has a new key, and its old one vouches for it; the "
-                f"host can confirm it: {self.new_key}"
-            )
+            lines.append(new_key_line(self.new_key))
         return lines
 
 

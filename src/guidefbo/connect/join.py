@@ -54,8 +54,8 @@ class Joining:
     code: str = field(repr=False)
     """The invitation's code."""
     coordinator_key: str | None = None
-    """The coordinator's public key, if the host gave it; None: the one that answers is
-    kept."""
+    """The coordinator's public key, if the host gave it: it has signed the answer, or
+    vouches for the key that has. None: the one that answers is kept."""
     ca: Path | None = None
     """The certificate authority that vouches for the address."""
     is_insecure: bool = False
@@ -84,6 +84,9 @@ class Joined:
     """Its agent."""
     is_new: bool
     """Whether the agent was created."""
+    new_key: str | None = None
+    """The coordinator's key, where it is not the one that the host gave, which vouches
+    for it."""
 
 
 def join(
@@ -140,7 +143,8 @@ def join(
         known.unlink(missing_ok=True)
         if wish.group is not None:
             share(places, wish.group)
-    return Joined(link=link, agent=agent, is_new=is_new)
+    new_key = None if pinned in (None, link.coordinator_key) else link.coordinator_key
+    return Joined(link=link, agent=agent, is_new=is_new, new_key=new_key)
 
 
 def share(places: Places, group: str) -> None:
