@@ -657,6 +657,7 @@ def test_a_renamed_agent_is_told_apart(coordinator, tmp_path):
         ("https://a:99999", "Expected the coordinator's address"),
         ("https://user@host", "Expected the coordinator's address"),
         ("folder:/nowhere/at/all", "There is no folder"),
+        ("folder:", "Expected the coordinator's address"),
     ],
 )
 def test_what_is_no_coordinator_is_refused_before_anything(tmp_path, where, sentence):

@@ -81,7 +81,8 @@ def check_where(where: str, *, is_insecure: bool = False) -> str:
         where: `https://host:8443`, or `folder:DIR`.
         is_insecure: Whether plain HTTP to another machine is allowed.
     """
-    if where.startswith(FOLDER):
+    # Path("") would be the current folder.
+    if where.startswith(FOLDER) and where != FOLDER:
         folder = Path(where.removeprefix(FOLDER)).expanduser()
         if not folder.is_dir():
             raise SettingsError(
