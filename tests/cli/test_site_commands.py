@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -671,6 +672,18 @@ def test_merge_is_what_the_server_does(federation, tmp_path):
     federation("merge", *(f"{n}.up.json" for n in "cab"), "--out-dir", ".",
                "--round", 4, "--seed", 9)  # fmt: skip
     assert (tmp_path / "b.up.packet.json").read_bytes() == merged["b"]
+
+
+def test_merge_takes_the_setting_that_its_help_names(call, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    (named,) = re.findall(r"--set (\w+=\w+)", call("merge", "--help").out)
+    call("init", "a.json", "line.toml", "--goal", "max")
+    for x in (0.1, 0.5, 0.9):
+        call("tell", "a.json", f"x={x}", x)
+    call("upload", "a.json", "-o", "a.up.json")
+    merge_ = ["merge", "a.up.json", "--out-dir", "."]
+    assert "wrote a.up.packet.json" in call(*merge_, "--set", named).out
+    call(*merge_, "--set", "beta=2", code=2)
 
 
 def test_refused_packet_is_saved_and_said(federation):

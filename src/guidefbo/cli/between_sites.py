@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from guidefbo.cli.site import File, Settings, Wait
+from guidefbo.cli.site import File, Wait
 from guidefbo.cli.speech import ALONE, notice, sentences
 
 
@@ -109,7 +109,16 @@ def merge(
             "must be said, and no site may know it."
         ),
     ] = None,
-    set_: Settings = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change a setting of what is made of the uploads, e.g. --set "
+            "pooling=robust for shape; may be repeated. Settings of the sites, such as "
+            "beta, are refused. See: guidefbo methods --settings.",
+        ),
+    ] = None,
 ) -> None:
     """Answer the uploads of several sites, as their coordinator.
 
