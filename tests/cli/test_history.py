@@ -100,6 +100,14 @@ def test_columns_that_cannot_be_found_are_refused(history, words, says):
     assert Agent.load("s.json").trials == ()
 
 
+def test_a_column_serves_one_name_only(history):
+    words = ["--column", "temperature=T [C]", "--column", "time=T [C]"]
+    words += ["--column", "catalyst=cat", "--column", "value=T [C]", "--ignore-extra"]
+    said = history("tell", "s.json", "--csv", "old.csv", *words, code=2).err
+    assert "got 'T [C]' of old.csv for temperature, time, value" in said
+    assert Agent.load("s.json").trials == ()
+
+
 def test_rows_slightly_outside_are_noted_by_number(history, tmp_path):
     text = "temperature,time,catalyst,value\n29,100,P1,1\n40,100,'+P3,2\n"
     (tmp_path / "new.csv").write_text(text)

@@ -193,6 +193,7 @@ def _header(
             f"{', '.join(sorted(unknown))}."
         )
     column = {n: _column(n, found, agent, reading) for n in (*required, *optional)}
+    _refuse_shared({n: c for n, c in column.items() if c in found}, path)
     missing = [column[name] for name in required if column[name] not in found]
     missing += [
         c for n, c in reading.columns.items() if n in optional and c not in found
@@ -209,6 +210,18 @@ def _header(
             f"column has another name, say --column NAME=COLUMN.{hint}"
         )
     return {n: found.index(c) for n, c in column.items() if c in found}
+
+
+def _refuse_shared(column: Mapping[str, str], path: Path) -> None:
+    """Refuse a column that two names would be read from."""
+    for shared in column.values():
+        names = [name for name, c in column.items() if c == shared]
+        if len(names) > 1:
+            raise DataError(
+                f"Expected a column of its own for each name, got {shown(shared)} of "
+                f"{path} for {', '.join(names)}. Say --column NAME=COLUMN with "
+                "another column for one of them, or rename the column in the table."
+            )
 
 
 def _column(name: str, found: list[str], agent: Agent, reading: Reading) -> str:
