@@ -47,6 +47,21 @@ def test_lines_of_a_reason_become_one(tmp_path):
     assert Agent.load(tmp_path / "a.json").trials == agent.trials
 
 
+@pytest.mark.parametrize("reason", ["", "   ", "\n", "\u00a0"], ids=ascii)
+def test_a_blank_reason_is_refused_and_an_old_one_read(reason, tmp_path):
+    agent = make(method="ucb")
+    trial = agent.ask()
+    with pytest.raises(DataError, match="Expected the reason of a failure, got"):
+        agent.tell(trial, failed=reason)
+    assert agent.trials == (trial,)
+    agent.tell(trial, failed="pump broke")
+    agent.save(tmp_path / "a.json")
+    text = (tmp_path / "a.json").read_text()
+    assert "pump broke" in text
+    (tmp_path / "a.json").write_text(text.replace('"pump broke"', json.dumps(reason)))
+    assert Agent.load(tmp_path / "a.json").trials[0].state == "failed"
+
+
 def test_long_doubles_are_saved_as_floats(tmp_path):
     space = Space(
         a=Float(np.longdouble(0), np.longdouble(1)),

@@ -149,7 +149,7 @@ class Site(RuleBasedStateMachine):
         assert told == self.agent.trials[trial_id - 1]
 
     @precondition(lambda self: self.book)
-    @rule(data=st.data(), reason=st.text(printable, max_size=5))
+    @rule(data=st.data(), reason=st.text(printable, max_size=5).filter(str.strip))
     def fail(self, data, reason):
         trial_id = self.draw_id(data)
         self.agent.tell(self.name(data, trial_id), failed=reason)

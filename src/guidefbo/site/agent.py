@@ -21,7 +21,15 @@ from guidefbo.site.book import Book, find_trial, round_of
 from guidefbo.site.outcome import Outcome, check_outcomes
 from guidefbo.site.setup import Setup
 from guidefbo.site.summary import Summary
-from guidefbo.site.trial import Best, Origin, Trial, TrialState, check_told, one_line
+from guidefbo.site.trial import (
+    Best,
+    Origin,
+    Trial,
+    TrialState,
+    check_told,
+    one_line,
+    require_reason,
+)
 from guidefbo.wire.envelope import Upload
 
 if TYPE_CHECKING:
@@ -304,6 +312,7 @@ class Agent:
                 "refuse".
         """
         check_told(value, std, failed)
+        require_reason(failed)
         measured = check_outcomes(outcomes, self._setup.outcomes)
         run = None
         if isinstance(trial, Mapping):

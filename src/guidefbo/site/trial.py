@@ -280,3 +280,15 @@ def check_told(value: Any, std: Any, failed: Any) -> None:
             f"Expected a standard deviation from 0 to {MAX_VALUE:g} or none, got "
             f"{shown(std)}."
         )
+
+
+def require_reason(failed: str | None) -> None:
+    """Refuse a blank reason: a table could not tell it from none.
+
+    Files may hold one that was told before.
+    """
+    if failed is not None and not failed.strip():
+        raise DataError(
+            f"Expected the reason of a failure, got failed={shown(failed)}. Say why, "
+            "as in failed='pump broke'."
+        )
