@@ -19,7 +19,11 @@ from guidefbo.site.setup import Setup
 from guidefbo.site.trial import Origin, Record, Trial, TrialState
 
 ASKED = "guidefbo:asked"
-"""Attribute of a trial: the values that were asked, before they are suggested."""
+"""Attribute of a trial: the values that were asked, before they are suggested.
+
+They are the sampler's internal ones: of Optuna's own distributions an option is its
+position as text, and a value in steps the number of its step.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
