@@ -622,7 +622,13 @@ def test_a_strategy_that_nobody_knows_is_refused():
         merge(uploads)
 
 
-@pytest.mark.parametrize("method", ["ucb", "placebo-ucb", "nothing", "", 7, ["guide"]])
+@pytest.mark.parametrize(
+    "method",
+    [
+        *["ucb", "placebo-ucb", "nothing", "", 7, ["guide"]],
+        *["guide-", "guide--ucb", "guide- ucb", "guide-ucb\n", "guide-" + 65 * "a"],
+    ],
+)
 def test_a_method_without_a_server_is_refused(method):
     with pytest.raises(SettingsError, match="nothing to merge, or it is not known"):
         merge(honest(), method=method)

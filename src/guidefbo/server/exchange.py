@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 
 from guidefbo.core.checks import require_count, shown
 from guidefbo.core.errors import SettingsError, UploadWarning, WireError
+from guidefbo.core.names import is_name
 from guidefbo.core.settings import check_settings, make, settings_of
 from guidefbo.core.streams import Streams
 from guidefbo.core.threads import single_blas_thread
@@ -138,7 +139,8 @@ def merge(
     Args:
         uploads: The message of each site by name: as `upload` gave it, or its bytes or
             text.
-        method: The sites' method or strategy; None: what the uploads say.
+        method: The sites' method or strategy; None: what the uploads say. Of a method
+            only the strategy counts; whether its rule exists is not known here.
         t: Round, from 1.
         seed: Root of the server's randomness; 0 if not given. Where noise protects
             the uploads it must be given, and no site may know it.
@@ -308,8 +310,10 @@ def _strategy_of(method: str) -> str:
     if isinstance(method, str):
         # A rule's name may have hyphens too: the longest strategy is meant.
         heads = [n for n in names if method == n or method.startswith(f"{n}-")]
-        if heads and not method.endswith("-"):
-            return max(heads, key=len)
+        head = max(heads, key=len, default="")
+        # Which rules there are is not known here; what no rule can be called is.
+        if head and (method == head or is_name(method[len(head) + 1 :])):
+            return head
     raise SettingsError(
         f"Method {shown(method)} exchanges nothing, so there is nothing to merge, or "
         f"it is not known. Strategies with a server side: {', '.join(names)}."
