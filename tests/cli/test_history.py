@@ -1,10 +1,16 @@
 """Tables of earlier results as other people write them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.cli.test_site_commands import call as call
+from tests.strategies import printable
 
-from guidefbo import Agent
+from guidefbo import Agent, Choice, Float, Space
+from guidefbo.cli.table import Reading, tell_rows
+from guidefbo.site.table import csv_of
 
+ODD = ["'-A", "-A", "''-A", "B  2", "B 2", " lead", "lead", " '=x", "' =x", "", " "]
 HEADER = "run;T [C];tau;cat;yield;by"
 TABLE = f"""{HEADER}
 1;40;100;P1;12.5;me
@@ -129,3 +135,42 @@ def test_columns_of_another_name_are_told_apart_by_any_sign(history, tmp_path):
     (tmp_path / "new.csv").write_text("T;t;Kat;Ausbeute\n40;100;P1;1\n")
     said = history("tell", "s.json", "--csv", "new.csv", code=2).err
     assert "unknown ['T', 't', 'Kat', 'Ausbeute']" in said
+
+
+def export_read_back(options, folder):
+    """The options of a new agent that is told the export of another one's results."""
+    space = Space(**{"+x": Float(0, 1), "'drug": Choice(*options)})
+    agent, again = (Agent(space, goal="max", method="ucb") for _ in range(2))
+    for k, option in enumerate(options):
+        agent.tell({"+x": 0.5, "'drug": option}, float(k))
+    path = folder / "trials.csv"
+    path.write_text(csv_of(agent, has_predictions=False), "utf-8-sig", newline="")
+    told = tell_rows(again, path, Reading(ignores_extra=True), print)
+    return [trial.values["'drug"] for trial in told]
+
+
+def test_odd_options_survive_export_and_import(tmp_path):
+    assert export_read_back(ODD, tmp_path) == ODD
+
+
+@given(
+    options=st.lists(
+        st.text(printable, max_size=8) | st.text("'=+-@ a\",;", max_size=5),
+        min_size=2,
+        max_size=6,
+        unique=True,
+    )
+)
+def test_any_options_survive_export_and_import(options, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("export")
+    assert export_read_back(options, folder) == options
+
+
+def test_a_table_by_hand_needs_no_apostrophe_before_another(history, tmp_path):
+    space = "[parameters.drug]\ntype = 'choice'\noptions = [\"'tis\", '-A']\n"
+    (tmp_path / "two.toml").write_text(space)
+    history("init", "h.json", "two.toml", "--goal", "max")
+    (tmp_path / "h.csv").write_text("drug,value\n 'tis,1\n '-A,2\n-A,3\n")
+    history("tell", "h.json", "--csv", "h.csv")
+    values = [trial.values["drug"] for trial in Agent.load("h.json").trials]
+    assert values == ["'tis", "-A", "-A"]

@@ -149,7 +149,7 @@ def read_values(
         if name not in texts:
             continue
         try:
-            values[name] = _read_value(texts[name].strip(), parameter)
+            values[name] = _read_value(texts[name], parameter)
         except (DataError, SpaceError) as error:
             raise SpaceError(f"Parameter {name}: {error}") from None
     return values
@@ -188,7 +188,8 @@ def _rounded(text: str, value: Any) -> str:
     return str(float(text)) if isinstance(value, float) else text
 
 
-def _read_value(text: str, parameter: Parameter) -> Any:
+def _read_value(written: str, parameter: Parameter) -> Any:
+    text = written.strip()
     match parameter:
         case Float() | Levels():
             return read_number(text, "the value")
@@ -200,11 +201,14 @@ def _read_value(text: str, parameter: Parameter) -> Any:
                 raise SpaceError(f"Expected true or false, got {shown(text)}.")
             return TRUTHS[text.lower()]
         case Choice():
-            return _read_option(text, parameter)
+            return _read_option(written, parameter)
 
 
-def _read_option(text: str, choice: Choice) -> str | float | bool:
-    same = [option for option in choice.options if str(option) == text]
+def _read_option(written: str, choice: Choice) -> str | float | bool:
+    text = written.strip()
+    # As it stands first: an option may have blanks at its ends.
+    same = [option for option in choice.options if str(option) == written]
+    same = same or [option for option in choice.options if str(option) == text]
     # Written otherwise: true for True, 1.50 for 1.5.
     same = same or [
         option

@@ -10,6 +10,7 @@ from guidefbo.cli.reading import is_shown_as, meant, read_number, read_values
 from guidefbo.core.checks import shown
 from guidefbo.core.errors import DataError, FedBOError, OutsideWarning, SettingsError
 from guidefbo.core.space.labels import labelled
+from guidefbo.core.space.parameters import Choice, Parameter
 from guidefbo.core.table_text import as_written, read_cells
 from guidefbo.site.agent import Agent
 from guidefbo.site.as_run import KEEP
@@ -177,7 +178,7 @@ def _header(
     cells: list[str], path: Path, agent: Agent, reading: Reading
 ) -> dict[str, int]:
     """Return where the column of each name is."""
-    names, found = list(agent.space.parameters), [cell.strip() for cell in cells]
+    names, found = list(agent.space.parameters), [as_written(c.strip()) for c in cells]
     if VALUE in names:
         raise DataError(
             f"A parameter is named {VALUE!r}, so that a table cannot name the result. "
@@ -196,7 +197,7 @@ def _header(
     _refuse_shared({n: c for n, c in column.items() if c in found}, path)
     missing = [column[name] for name in required if column[name] not in found]
     missing += [
-        c for n, c in reading.columns.items() if n in optional and c not in found
+        column[n] for n in reading.columns if n in optional and column[n] not in found
     ]
     unknown = [cell for cell in found if cell not in column.values()]
     used = [cell for cell in found if cell in column.values()]
@@ -230,15 +231,24 @@ def _column(name: str, found: list[str], agent: Agent, reading: Reading) -> str:
     units = {**labels.units, **labels.outcomes}
     with_unit = labels.column if name == VALUE else labelled(name, units.get(name))
     bare = labels.objective if name == VALUE else name
-    for known in (reading.columns.get(name, name), with_unit, bare):
+    said = as_written(reading.columns.get(name, name))
+    for known in (said, with_unit, bare):
         if known in found or name in reading.columns:
             return known
     return name
 
 
+def _text(cell: str, parameter: Parameter | None) -> str:
+    """Return what a cell says, without blank ends unless an option has them."""
+    text = as_written(cell)
+    if isinstance(parameter, Choice) and text in parameter.options:
+        return text
+    return as_written(cell.strip())
+
+
 def _read_row(header: dict[str, int], cells: list[str], agent: Agent) -> Row:
-    texts = {name: as_written(cells[k].strip()) for name, k in header.items()}
     names = agent.space.parameters
+    texts = {name: _text(cells[k], names.get(name)) for name, k in header.items()}
     values = read_values({name: texts[name] for name in names}, agent.space)
     std = None if "std" in names else texts.get("std")
     failed = None if "failed" in names else texts.get("failed")

@@ -6,6 +6,7 @@ from io import StringIO
 from itertools import islice
 from pathlib import Path
 
+from guidefbo.core.checks import is_plain_text
 from guidefbo.core.errors import DataError
 from guidefbo.core.files import InputError, read_file
 
@@ -19,20 +20,28 @@ FORMULA = ("=", "+", "-", "@")
 def cell_text(text: str) -> str:
     """Return a text as a cell of a table that a spreadsheet does not compute.
 
-    >>> cell_text("=1+1"), cell_text("two words")
-    ("'=1+1", 'two words')
+    An apostrophe goes before what would be computed, and before an apostrophe, so that
+    `as_written` knows which one to drop.
+
+    >>> cell_text("=1+1"), cell_text("two  words"), cell_text("'tis")
+    ("'=1+1", 'two  words', "''tis")
     """
-    line = " ".join(text.split())
-    return f"'{line}" if line.startswith(FORMULA) else line
+    line = text if is_plain_text(text) else " ".join(text.split())
+    return f"'{line}" if _is_marked(line) else line
 
 
 def as_written(cell: str) -> str:
     """Return the text that `cell_text` made a cell of.
 
-    >>> as_written("'=1+1"), as_written("'tis")
-    ('=1+1', "'tis")
+    >>> as_written("'=1+1"), as_written("''tis"), as_written("'tis")
+    ('=1+1', "'tis", "'tis")
     """
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
+    return cell[1:] if cell.startswith("'") and _is_marked(cell[1:]) else cell
+
+
+def _is_marked(text: str) -> bool:
+    """Whether an apostrophe goes before a text."""
+    return text.lstrip().startswith((*FORMULA, "'"))
 
 
 def read_cells(path: Path, names: Collection[str]) -> list[list[str]]:

@@ -11,7 +11,7 @@ def to_csv(table: Table) -> str:
     """Return the table; a cell that holds several numbers becomes several columns."""
     parts = _parts(table)
     head = [
-        cell_text(f"{name} {part}".strip())
+        _line(f"{name} {part}")
         for name, named in zip(table.columns, parts, strict=True)
         for part in named
     ]
@@ -47,4 +47,8 @@ def _datum(cell: Cell, part: str) -> Datum:
 def _written(value: Datum) -> str:
     if value is None:
         return ""
-    return cell_text(value) if isinstance(value, str) else repr(value)
+    return _line(value) if isinstance(value, str) else repr(value)
+
+
+def _line(text: str) -> str:
+    return cell_text(" ".join(text.split()))

@@ -142,7 +142,8 @@ def csv_of(agent: Agent, *, has_predictions: bool = True) -> str:
 
     Numbers are written with all their digits, units stand in the header, as `heat
     [degC]`, and the column of the results has the objective's name. A text that a
-    spreadsheet would take for a formula gets an apostrophe before it.
+    spreadsheet would take for a formula gets an apostrophe before it, and so does one
+    that begins with an apostrophe.
 
     Args:
         agent: The agent; it is left as it is.
