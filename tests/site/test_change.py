@@ -196,6 +196,55 @@ def test_what_cannot_change_is_refused_and_nothing_changes(changes, says):
     assert agent.setup is setup
 
 
+DIALS = gf.Space(
+    x=gf.Float(0, 10, step=0.5),
+    y=gf.Float(0, 1000, digits=2),
+    n=gf.Int(1, 9),
+    z=gf.Float(0, 1),
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"fix": {"x": 0.33}}, r"x cannot always be 0\.33: .*of 0\.5 .* 0 or 0\.5\."),
+        ({"fix": {"y": 123}}, r"y cannot .* in 2 significant .* 120 or 130\."),
+        ({"bounds": {"x": (0, 11)}, "fix": {"x": 10.9}}, r"x .* at 10\.5 or 11\."),
+        ({"within": {"x": (2.6, 2.9)}}, r"x: .* steps of 0\.5 .* none lies"),
+        ({"within": {"x": (2.6, 3.1)}}, r"x: .* steps of 0\.5 .* only 3 lies"),
+        ({"within": {"n": (2.2, 2.9)}}, r"n: .* whole numbers, .* none lies"),
+        ({"within": {"n": (2, 2.9)}}, r"n: .* whole numbers, .* only 2 lies"),
+    ],
+)
+def test_limits_between_two_values_are_refused(changes, says):
+    agent = make(DIALS)
+    setup = agent.setup
+    with pytest.raises(gf.FedBOError, match=f"^Parameter {says}"):
+        agent.change(**changes)
+    assert agent.setup is setup
+
+
+@pytest.mark.parametrize("held", [{"x": 0.1 + 0.4}, {"x": 10}, {"y": 120}, {"y": 1000}])
+def test_a_value_that_is_asked_is_held(held):
+    agent = make(DIALS, initial=2, method="ucb")
+    agent.change(fix=held)
+    for trial in agent.ask(3):
+        assert {name: trial.values[name] for name in held} == held
+
+
+def test_a_value_held_between_two_steps_before_is_read(tmp_path):
+    agent = make(DIALS)
+    agent.change(fix={"x": 0.5})
+    agent.save(tmp_path / "a.json")
+    form = json.loads((tmp_path / "a.json").read_text())
+    form["setup"]["fixed"]["x"] = 0.33
+    (tmp_path / "a.json").write_text(json.dumps(form))
+    again = gf.Agent.load(tmp_path / "a.json")
+    again.change(fix={"n": 3})
+    with pytest.raises(gf.FedBOError, match="x cannot always be"):
+        again.change(bounds={"x": (0, 12)})
+
+
 def test_the_difference_of_two_spaces_in_words():
     old = gf.Space(a=gf.Float(0, 1), b=gf.Choice(1, 2))
     new = gf.Space(a=gf.Float(0, 1, unit="g", step=0.1), c=gf.Bool())

@@ -424,7 +424,9 @@ def change(
     fix: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=VALUE", help="A value this site always has; repeatable."
+            metavar="NAME=VALUE",
+            help="A value this site always has, on its step or in its digits; "
+            "repeatable.",
         ),
     ] = None,
     free: Annotated[

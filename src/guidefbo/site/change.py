@@ -9,10 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from guidefbo.core.checks import shown
+from guidefbo.core.checks import is_finite_number, shown
 from guidefbo.core.errors import SettingsError
+from guidefbo.core.space.between import values_beside
 from guidefbo.core.space.changes import changed, difference
 from guidefbo.core.space.form import fingerprint
+from guidefbo.core.space.parameters import Float
+from guidefbo.core.space.space import Space
 from guidefbo.site.labels import Labels
 from guidefbo.site.setup import Setup
 
@@ -59,6 +62,10 @@ def changed_setup(
             added = {key: _together(kept.get(key, ()), added[key]) for key in added}
         limits[name] = kept | added
     _refuse_contradiction(limits, setup.labels)
+    # Not what an older version has let through, unless its steps move now.
+    moved = {n for n, p in space.parameters.items() if p != setup.space.parameters[n]}
+    held = {n: v for n, v in limits["fixed"].items() if n in moved.union(fix or {})}
+    _refuse_between(space, held, setup.labels)
     unknown = [name for name in free if name not in setup.space.parameters]
     if unknown:
         raise SettingsError(f"There is no parameter {shown(unknown[0])} to free.")
@@ -99,6 +106,27 @@ def _refuse_contradiction(
                 f"which this site leaves out: it never asks for {gone}. Lift its "
                 f"limits with --free {name}, and say in the same command which of "
                 "them stays."
+            )
+
+
+def _refuse_between(space: Space, fixed: Mapping[str, Any], labels: Labels) -> None:
+    """Refuse to hold a value off its step or digits: another one would be asked."""
+    for name, value in fixed.items():
+        parameter = space.parameters.get(name)
+        if not isinstance(parameter, Float) or not is_finite_number(value):
+            continue
+        if not parameter.low <= value <= parameter.high:
+            continue
+        if near := values_beside(parameter, value):
+            ways = " or ".join(labels.number(name, v) for v in near)
+            spaced = (
+                f"in {parameter.digits} significant digits"
+                if parameter.step is None
+                else f"on its steps of {parameter.step:g} from {parameter.low:g}"
+            )
+            raise SettingsError(
+                f"Parameter {name} cannot always be {shown(value)}: it is asked "
+                f"{spaced} only. Fix it at {ways}."
             )
 
 

@@ -128,6 +128,7 @@ def _narrowed(
             f"Parameter {name}: expected narrower bounds of a number, low < high, "
             f"within its own, got {shown((low, high))}."
         )
+    ends = low, high
     if isinstance(parameter, Float) and parameter.step is not None:
         # From the first step of the whole grid that is inside.
         steps = np.ceil((low - parameter.low) / parameter.step - 1e-9)
@@ -135,8 +136,26 @@ def _narrowed(
         assert grid is not None
         low = grid.value(int(steps))
     if isinstance(parameter, Int):
-        return replace(parameter, low=int(np.ceil(low)), high=int(np.floor(high)))
-    return replace(parameter, low=low, high=high)
+        low, high = int(np.ceil(low)), int(np.floor(high))
+    try:
+        return replace(parameter, low=low, high=high)
+    except SpaceError:
+        raise SpaceError(_too_narrow(name, parameter, ends, low)) from None
+
+
+def _too_narrow(
+    name: str, parameter: Float | Int, ends: tuple[float, float], first: float
+) -> str:
+    """Return why bounds that hold less than two values are refused."""
+    values = "whole numbers"
+    if isinstance(parameter, Float):
+        assert parameter.step is not None
+        values = f"values on its steps of {parameter.step:g} from {parameter.low:g}"
+    held = f"only {first:g} lies" if first <= ends[1] else "none lies"
+    return (
+        f"Parameter {name}: expected narrower bounds with at least two of the {values}"
+        f", got {shown(ends)}, between which {held}. Widen them, or fix the parameter."
+    )
 
 
 def _known(name: str, choice: Choice, option: Any) -> Any:
