@@ -49,6 +49,14 @@ def create(*more):
     return do("federation", "create", *words, *more)
 
 
+def test_a_sum_that_no_steps_make_is_refused(folder):
+    text = TOML.replace("low = 0.1", "low = 0.1\nstep = 0.2").replace("log = true", "")
+    text += "step = 0.2\n[[constraints]]\nsum_to = 1\nof = ['dose', 'heat']\n"
+    (folder / "space.toml").write_text(text)
+    words = ("reaction", "space.toml", "--goal", "max", "--method", "guide-ucb")
+    assert "Expected steps that can add up" in refuse("federation", "create", *words)
+
+
 def test_an_evening_of_a_host(folder):
     assert "next: guidefbo federation invite reaction SITE" in create()
     code = do("federation", "invite", "reaction", "north").strip()

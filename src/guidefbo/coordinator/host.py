@@ -77,6 +77,7 @@ def create(
             f"Say what is better: --goal max or --goal min, got {shown(goal)}."
         )
     checked = space_from_form(space)
+    checked.refuse_unmet()
     strategy = strategy_of(method)
     given = dict(settings or {})
     kind = find_server(strategy)

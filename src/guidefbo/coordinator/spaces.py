@@ -60,6 +60,7 @@ def change_space(
         found = find_federation(connection, name, lock=True)
         old = space_from_form(found.space)
         lines, command = difference(old, space), _command(old, space)
+        space.refuse_unmet(known=old.unmet())
         if not lines:
             raise SettingsError(f"The space of {name} is this one already.")
         everybody = members.list_members(connection, name)

@@ -132,6 +132,7 @@ class Agent:
             unit=unit,
             outcome_bounds=outcome_bounds,
         )
+        space.refuse_unmet()
         self._begin(setup)
         self._build(None)
 

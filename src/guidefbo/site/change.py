@@ -70,6 +70,7 @@ def changed_setup(
     if unknown:
         raise SettingsError(f"There is no parameter {shown(unknown[0])} to free.")
     new = replace(setup, space=space, former=former, **limits)
+    space.refuse_unmet(new.ends, known=setup.space.unmet(setup.ends))
     lines += _limit_lines(setup, new)
     if not lines:
         raise SettingsError(

@@ -254,12 +254,17 @@ class Setup:
 
     def values_at(self, x: Point) -> dict[str, Any]:
         """Return the values that are asked at a point of the unit cube."""
+        return self.space.from_unit(x, self.ends)
+
+    @property
+    def ends(self) -> dict[str, tuple[float, float]]:
+        """Bounds of this site's own by name, equal ones of what is fixed."""
         always = {
             name: (value, value)
             for name, value in self.fixed.items()
             if isinstance(self.space.parameters[name], Float)
         }
-        return self.space.from_unit(x, {**self.within, **always})
+        return {**self.within, **always}
 
     @property
     def version(self) -> int:

@@ -2,6 +2,7 @@
 
 One by one they would break a sum. Each steps down or up, parameters of a sum without
 steps take up what is left, and the nearest values that keep all constraints are taken.
+Where none of these keeps them, farther steps are looked at.
 """
 
 import math
@@ -13,11 +14,10 @@ from guidefbo.core.space.constraints import AtMost, Constraint, SumTo
 from guidefbo.core.space.parameters import Float
 from guidefbo.core.space.settling import EXACT, Ends, keeps, miss_of, settled
 from guidefbo.core.space.steps import Grid
+from guidefbo.core.space.walking import Steps, Walk
 
 MAX_FREE = 12
 """Most parameters that are tried both ways: those nearest to the middle of a step."""
-Steps = Mapping[str, int]
-"""The number of a value on the grid of each parameter that has one."""
 
 
 def round_together(
@@ -28,7 +28,7 @@ def round_together(
 ) -> dict[str, float]:
     """Return values on their steps that keep the constraints, the nearest found.
 
-    The given values where none are found.
+    The given values where none are found; the search is bounded.
 
     Args:
         values: Of the parameters under constraints, which they keep.
@@ -49,6 +49,11 @@ def round_together(
     search = _Search(values, floats, constraints, ends or {})
     for way in product(*ways):
         search.see(dict(zip(grids, way, strict=True)))
+    if search.best is None and search.nearly is None:
+        # Steps that do not fit each other: farther away there may be some that do.
+        Walk.of(
+            values, floats, constraints, ends or {}, search.see, lambda: search.distance
+        ).run()
     if search.best is None and search.nearly is not None:
         # What is nearest adds up to more than a limit by rounding: one step away.
         for steps in _neighbours(search.nearly, grids, ends or {}):
@@ -74,6 +79,11 @@ class _Search:
         """The steps of the nearest that keep them but for rounding."""
         self._distance = self._near_distance = math.inf
         self._rounded = dict(values)
+
+    @property
+    def distance(self) -> float:
+        """How far, squared, the best ones are; infinite while there are none."""
+        return self._distance
 
     @property
     def found(self) -> dict[str, float]:

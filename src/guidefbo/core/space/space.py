@@ -3,7 +3,7 @@
 Natural units live here and nowhere else; everything behind works on the unit cube.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
@@ -25,6 +25,7 @@ from guidefbo.core.space.rounding import round_together
 from guidefbo.core.space.scales import LARGEST
 from guidefbo.core.space.settling import Ends, settled
 from guidefbo.core.space.steps import Grid
+from guidefbo.core.space.whole_sums import unmet
 
 SLACK = 0.01
 """How far a told result may miss a constraint, relative to its bound or its largest
@@ -89,6 +90,38 @@ class Space:
         if not has_point(len(names), *space._limits(names)):
             _ = space.domain
         return space
+
+    def unmet(self, ends: Ends | None = None) -> list[SumTo]:
+        """Return the sums that no values on steps make, as far as that is certain.
+
+        Args:
+            ends: Bounds by name of the part of the space that is asked.
+        """
+        return unmet(self._constraints, self._limited, ends)
+
+    def refuse_unmet(
+        self, ends: Ends | None = None, known: Collection[SumTo] = ()
+    ) -> None:
+        """Refuse a sum that no values on steps make.
+
+        Not where a space is read: files may hold one from before.
+
+        Args:
+            ends: Bounds by name of the part of the space that is asked.
+            known: Sums that were not met before either.
+        """
+        for limit in self.unmet(ends):
+            if limit not in known:
+                steps = ", ".join(
+                    f"{name} in steps of {p.step:g} from {p.low:g}"
+                    for name, p in self._limited.items()
+                    if name in limit.names
+                )
+                raise SpaceError(
+                    f"Expected steps that can add up, got {limit}, which no values "
+                    f"that are asked make: {steps}. Change a step, a bound or the total"
+                    ", or leave one parameter without steps."
+                )
 
     @cached_property
     def dim(self) -> int:
