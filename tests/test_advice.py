@@ -48,7 +48,10 @@ def test_the_page_is_that_of_the_module(script):
     [
         ("consensus/judgement.md", "| 3 | 0.80 | 0.90 | 1.12 (log"),
         ("consensus-groups.md", "geometric mean** | 1.00 | 0.65 | 0.46 |"),
-        ("shape/judgement.md", "| 3 | no function worse than alone | | none is |"),
+        (
+            "shape-screened/judgement.md",
+            "| 3 | no function worse than alone | | none is |",
+        ),
         ("shape/judgement.md", "| 3 | `trend-nei` | 3 | 0.97 (-0.03 ± 0.03) |"),
     ],
 )
