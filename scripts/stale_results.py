@@ -58,6 +58,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "consensus-centred": METHODS,
     "consensus-choosing": METHODS,
     "consensus-weierstrass": METHODS,
+    "harm": METHODS,
     "main": METHODS,
     "offcentre": METHODS,
     "realworld": METHODS,

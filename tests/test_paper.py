@@ -90,7 +90,9 @@ def stands_in(figure, numbers):
 
 def test_claims_are_numbered_and_judged():
     assert list(CLAIMS) == list(range(1, len(CLAIMS) + 1))
-    assert {v for rows in SECTIONS.values() for *_, v in rows} == set(VERDICTS)
+    # That nothing is left that was not run is no mistake.
+    judged = {v for rows in SECTIONS.values() for *_, v in rows}
+    assert {*judged, "not run"} == set(VERDICTS)
 
 
 def count(rows):
