@@ -30,7 +30,8 @@ from typing import Any
 import numpy as np
 
 import guidefbo as gf
-from guidefbo.canvas import new_figure, save_figure, tidy
+from guidefbo.canvas import new_figure, tidy
+from guidefbo.canvas.file import save_figure
 from guidefbo.core.errors import DataError, GuidanceWarning
 from guidefbo.problems.realworld.hpobench_mlp import LEVELS, SITES, hpobench_mlp
 
