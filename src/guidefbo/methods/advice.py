@@ -207,7 +207,7 @@ CASES = (
         figures=(
             _off_centre(1, "shape-ucb", 0.37, 0.29),
             _off_centre(1, "consensus-ucb", 0.37, 0.24),
-            _off_centre(1, "guide-ucb", 0.71, 0.07),
+            _off_centre(1, "guide-ucb", 0.73, 0.07),
         ),
     ),
     Case(
@@ -219,7 +219,7 @@ CASES = (
         figures=(
             _off_centre(2, "shape-ucb", 0.50, 0.19),
             _off_centre(2, "consensus-ucb", 0.51, 0.16),
-            _off_centre(2, "guide-ucb", 0.77, 0.06),
+            _off_centre(2, "guide-ucb", 0.78, 0.06),
         ),
     ),
     Case(
@@ -232,7 +232,7 @@ CASES = (
             _off_centre(3, "shape-ucb", 0.63, 0.14),
             _off_centre(3, "trend-ucb", 0.65, 0.12),
             _off_centre(3, "consensus-ucb", 0.82, 0.08),
-            _off_centre(3, "guide-ucb", 1.07, 0.04),
+            _off_centre(3, "guide-ucb", 0.97, 0.05),
         ),
     ),
     Case(
