@@ -52,14 +52,17 @@ def test_honest_sites_stay():
     assert out <= 0.03 * 16 * 20
 
 
-@pytest.mark.parametrize(("num_sites", "share"), [(16, 1 / 8), (40, 1 / 25)])
+@pytest.mark.parametrize(("num_sites", "share"), [(16, 0.12), (40, 0.03)])
 def test_where_sites_really_differ_some_honest_ones_go(num_sites, share):
-    """300 federations of 30 coefficients; the shares that the documents tell."""
+    """300 federations of 30 coefficients; the shares that the documents tell.
+
+    To the hundredth that is told, and three standard errors.
+    """
     rng = np.random.default_rng(7)
     sites = rng.standard_normal((300, num_sites, 30))
     out = [standing_out(b, np.full(b.shape, 1e-3)).mean() for b in sites]
     error = np.std(out) / np.sqrt(len(out))
-    assert np.mean(out) == pytest.approx(share, abs=3.0 * error + 0.2 * share)
+    assert np.mean(out) == pytest.approx(share, abs=3.0 * error + 0.005)
 
 
 @pytest.mark.parametrize("variance", [SHARPEST, 0.05])

@@ -51,9 +51,9 @@ def standing_out(b: Matrix, v: Matrix) -> NDArray[np.bool_]:
     By the mean over the coefficients of the squared distance, in units of the usual
     scatter, or of the site's own claim where that is larger. Of p independent normal
     distances it is 1 with standard deviation √(2 / p), if the scatter is known. It is
-    that of the same few sites: where they differ much more than they are unsure, an
-    eighth of sixteen honest ones goes, and a twenty-fifth of forty. Where most sites
-    would stand out there is nothing to stand out from, and nobody does.
+    that of the same few sites: where they differ much more than they are unsure, 12 %
+    of sixteen honest ones go, and 3 % of forty. Where most sites would stand out there
+    is nothing to stand out from, and nobody does.
     """
     num_sites, p = b.shape
     nobody = np.zeros(num_sites, dtype=np.bool_)
